@@ -4,7 +4,7 @@ import type { JobSockets } from './agents/launcher.ts';
 import { AdapterRegistry } from './agents/registry.ts';
 import { GuardedFolders } from './agents/sandbox.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
-import { defaultTimings } from './agents/timings.ts';
+import { liveTimings } from './agents/timings.ts';
 import { withClientRules } from './app/client-rules.ts';
 import { withoutRepository } from './app/job-operations.ts';
 import { Notices } from './app/notices.ts';
@@ -13,20 +13,18 @@ import { findRepository, openRepository, type Repository } from './app/open-repo
 import { activeRuns, openRuns } from './app/open-runs.ts';
 import { RecordOperations } from './app/record-operations.ts';
 import { openRepositoryFolder } from './app/repository-folder.ts';
+import { UserSettings } from './app/user-settings.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Environment } from './base/env.ts';
 import type { Home } from './base/home.ts';
 import { createIds } from './base/ids.ts';
 import { type Logger, limited } from './base/log.ts';
-import { createRedactor, redactDeep } from './base/redact.ts';
 import { ChangeSignal } from './events/change-signal.ts';
 import { EventLog } from './events/event-log.ts';
 import { probeCapabilities } from './process/capabilities.ts';
 import type { Job } from './protocol/jobs.ts';
 import { GrantsFile, grantsPath } from './runtime/config/grants-file.ts';
-import type { ReefBlock } from './runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from './runtime/config/trust-file.ts';
-import { readConfig, secretsOf } from './runtime/config/user-config.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
@@ -50,9 +48,8 @@ const DAEMON_IDLE_MS = 600_000;
 export async function openApp(options: AppOptions) {
   const { home, env, log, isPortFree } = options;
   const clock = systemClock;
-  const { readSettings, redact, secrets } = openSettings(env);
-  const config = readSettings();
-  const timings = { ...defaultTimings, ...config.timings };
+  const { read: readSettings, last: lastSettings, redact, secrets, watch } = new UserSettings(env);
+  const timings = liveTimings(() => lastSettings().timings);
   const { found, refusal } = await findRepository({ home, env });
   if (found) await adoptOldHome({ home, env, log }, found);
   const hook = new SnapshotFile(home.snapshot, found && openRepositoryFolder(found.root));
@@ -63,12 +60,10 @@ export async function openApp(options: AppOptions) {
   const snapshotter = openSnapshotter({ store, hook, clock, log });
 
   const registry = new AdapterRegistry(() => readSettings().agents);
-  const capabilities = await probeCapabilities();
-  const guards = new GuardedFolders(store);
-  const newId = createIds(clock);
   const folder = home.repository ?? home.dir;
-  const below = { home, env, clock, log, store, signal, capabilities, guards, newId, redact };
-  const repository = found && (await openRepository({ ...below, registry, isPortFree, settings: readSettings }, found));
+  const made = { capabilities: await probeCapabilities(), guards: new GuardedFolders(store), newId: createIds(clock) };
+  const below = { home, env, clock, log, store, signal, ...made, redact, settings: readSettings, lastSettings };
+  const repository = found && (await openRepository({ ...below, registry, isPortFree }, found));
   const engine = openEngine({ ...below, onChange: () => snapshotter.changed() }, repository);
   const shared = { ...below, storage, registry, timings };
   const work = onceATurn(() => {
@@ -83,7 +78,7 @@ export async function openApp(options: AppOptions) {
     version: options.version,
     jobSockets: options.jobSockets,
     sandboxSettings: () => readSettings().sandbox,
-    maxJobs: () => config.max_jobs,
+    maxJobs: () => lastSettings().max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
     passEnv: () => readSettings().pass_env,
     projectFilesOf: projectFilesOf({ root: home.repository, trust: new TrustFile(trustPath(env)) }),
@@ -104,11 +99,15 @@ export async function openApp(options: AppOptions) {
     }),
   });
   const records = new RecordOperations({ home, store, log: eventLog, signal, clock, redact, secrets });
-  const ofRuns = { ...shared, isPortFree, settings: readSettings, runner, jobs, engine, records };
+  const ofRuns = { ...shared, isPortFree, runner, jobs, engine, records };
   const runs = repository && openRuns({ ...ofRuns, repository });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   const core = runs?.core ?? withoutRepository(jobs, records, refusal);
-  const notices = new Notices({ ...below, core, env: env.all, folder, settings: readSettings });
+  const notices = new Notices({ ...below, core, env: env.all, folder, settings: lastSettings });
+  const unwatch = watch(log, () => {
+    runner.kick();
+    repository?.worktrees.settingsChanged();
+  });
   return {
     core: withClientRules(core, { store, registry, settings: readSettings }),
     /** Finds the process of every stored job, and begins to work. */
@@ -122,10 +121,11 @@ export async function openApp(options: AppOptions) {
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
     /** How long a daemon with nothing to do stays, in milliseconds. */
-    idleMs: config.timings.daemon_idle ?? DAEMON_IDLE_MS,
+    idleMs: () => lastSettings().timings.daemon_idle ?? DAEMON_IDLE_MS,
     audit: openAudit({ ...below, onCall: () => snapshotter.changed() }),
     /** Closes everything; agents run on. `beforeJobs` is called when runs start no more jobs and jobs can still be ended. */
     async close(beforeJobs?: () => Promise<void>): Promise<void> {
+      unwatch();
       await notices.close();
       await runs?.close();
       await beforeJobs?.();
@@ -187,23 +187,5 @@ function onceATurn(look: () => void) {
       });
     },
     close: () => clearImmediate(due),
-  };
-}
-
-/** The user's configuration, and a redactor for the secrets in it. */
-function openSettings(env: Environment) {
-  const secrets = new Set<string>();
-  let redactText = createRedactor([]);
-  return {
-    /** Read again at every launch. An old secret stays hidden, because a job may still have it. */
-    readSettings(): ReefBlock {
-      const settings = readConfig(env);
-      const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));
-      for (const secret of news) secrets.add(secret);
-      if (news.length > 0) redactText = createRedactor([...secrets]);
-      return settings;
-    },
-    redact: <T>(value: T): T => redactDeep(redactText, value),
-    secrets: () => [...secrets],
   };
 }

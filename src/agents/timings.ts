@@ -26,3 +26,10 @@ export const defaultTimings = {
 };
 
 export type Timings = typeof defaultTimings;
+
+/** Reads each clock anew, so that a configuration that changes is in effect for jobs at work too. */
+export function liveTimings(configured: () => Partial<Timings>): Timings {
+  const names = Object.keys(defaultTimings) as (keyof Timings)[];
+  const clocks = names.map((name) => [name, { get: () => configured()[name] ?? defaultTimings[name] }]);
+  return Object.defineProperties({ ...defaultTimings }, Object.fromEntries(clocks));
+}

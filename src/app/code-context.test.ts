@@ -42,7 +42,7 @@ async function world(settingsIn: (root: string) => { server?: string } = () => (
   onTestFinished(() => void door.close());
   const env = { ...readEnvironment(), all: { PATH, HOME: person, XDG_RUNTIME_DIR: runtimeDir } };
   const context = openCodeContext({
-    ...{ home, env, capabilities, clock: systemClock, log: silent, settings: settingsIn(root) },
+    ...{ home, env, capabilities, clock: systemClock, log: silent, settings: () => settingsIn(root) },
     commonDir: join(checkout, '.git'),
   });
   onTestFinished(() => context.close());

@@ -36,8 +36,8 @@ interface CodeContextDeps {
   capabilities: Capabilities;
   /** The common git folder: all worktrees of a repository share one store. */
   commonDir: string;
-  /** `context` of the user's configuration. */
-  settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
+  /** `context` of the user's configuration as it is now. */
+  settings(): { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
 }
 
 /** The analysis servers of a repository, and the one way to ask them. */
@@ -48,12 +48,17 @@ export function openCodeContext(deps: CodeContextDeps) {
   const servers = new R_Mcp_ServerManager({
     clock,
     log,
-    server: settings.server
-      ? configuredServer(settings.server, serverEnv)
-      : ownServer({ storeOf: () => store, env: serverEnv }),
+    get server() {
+      const { server } = settings();
+      return server ? configuredServer(server, serverEnv) : ownServer({ storeOf: () => store, env: serverEnv });
+    },
+    get maxMemoryMb() {
+      return settings().max_memory_mb;
+    },
+    get maxServers() {
+      return settings().max_servers;
+    },
     launch: (spec) => launchBound(spec, capabilities),
-    ...(settings.max_memory_mb !== undefined && { maxMemoryMb: settings.max_memory_mb }),
-    ...(settings.max_servers !== undefined && { maxServers: settings.max_servers }),
     ...(capabilities.bubblewrap !== undefined && { sandboxOf: (path: string) => sandbox(deps, store, path) }),
   });
   const service = new ContextPartitionerService({ servers });
@@ -122,7 +127,7 @@ function sandbox(
   worktreePath: string,
 ): SandboxSpec {
   const folder = dirname(store);
-  const around = ownHome(env.all, settings.server ?? process.execPath);
+  const around = ownHome(env.all, settings().server ?? process.execPath);
   return {
     kind: 'bubblewrap',
     home: around.home,

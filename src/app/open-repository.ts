@@ -49,6 +49,8 @@ export interface RepositoryDeps {
     ReefBlock,
     'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context' | 'sandbox' | 'pass_env'
   >;
+  /** As it was when it last held no mistake. */
+  lastSettings(): ReturnType<RepositoryDeps['settings']>;
 }
 
 export type Repository = Awaited<ReturnType<typeof openRepository>>;
@@ -87,8 +89,11 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
   };
   const setup = async () => [(await items.scripts()).setup ?? null, (await items.include()) ?? null].flat();
   const gates = { ...gateDeps(deps), setup };
-  const context = openCodeContext({ ...deps, commonDir: checkout.commonDir, settings: deps.settings().context });
-  const { root: folder, max_active } = deps.settings().worktrees;
+  const context = openCodeContext({
+    ...deps,
+    commonDir: checkout.commonDir,
+    settings: () => deps.lastSettings().context,
+  });
   const worktrees = await GitWorktreeManager.open({
     git,
     store,
@@ -99,8 +104,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
     repository: root,
     dataHome: env.dataHome,
     stateHome: env.stateHome,
-    ...(folder !== undefined && { root: folder }),
-    ...(max_active !== undefined && { settings: { maxActive: max_active } }),
+    configured: () => deps.lastSettings().worktrees,
     // Scripts of the repository and gates may execute what an agent wrote.
     run: (spec) =>
       gates.runGate({

@@ -102,7 +102,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     clock,
     blobs,
     openDir: createSafeDir,
-    defaultAgent: deps.settings().default_agent,
+    defaultAgent: () => deps.settings().default_agent,
     jobs: new BlockAgents({ jobs, store, signal, permissionsOf }),
     captures: createRunCaptures({ git, clock }),
     worktrees,

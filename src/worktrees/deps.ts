@@ -133,8 +133,8 @@ export interface ManagerOptions extends Given, Partial<Defaulted> {
   /** `XDG_DATA_HOME` and `XDG_STATE_HOME`. */
   dataHome: string;
   stateHome: string;
-  /** `worktrees.root` of the user's configuration. */
-  root?: string;
+  /** `worktrees` of the user's configuration as it is now. */
+  configured?(): { root?: string; max_active?: number };
   /** Whether a port of the loopback interface can be bound. */
   isPortFree(port: number): Promise<boolean>;
   references?: ReferenceSource;
@@ -147,7 +147,6 @@ export async function openDeps(
 ): Promise<{ deps: Deps; settings: Settings }> {
   const { git, store, clock, log, run } = options;
   const checkout = await git.locate(options.repository);
-  const where = { dataHome: options.dataHome, ...(options.root !== undefined && { root: options.root }) };
   const self = identify(process.pid);
   if (!self) throw new ReefError('internal', 'This process cannot be identified.');
   const deps: Deps = {
@@ -159,7 +158,7 @@ export async function openDeps(
     run,
     self,
     released,
-    layout: await layoutOf(checkout, where),
+    layout: await layoutNow(checkout, options),
     records: new Records(store, checkout.commonDir),
     locks: new KeyedSerial(),
     gateCheckouts: new Map(),
@@ -174,7 +173,23 @@ export async function openDeps(
     at: options.at ?? (() => {}),
     lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS,
   };
-  return { deps, settings: { ...DEFAULTS, ...options.settings, references: options.references } };
+  const configured = { ...DEFAULTS, ...options.settings, references: options.references };
+  const settings = {
+    ...configured,
+    get maxActive() {
+      return options.configured?.().max_active ?? configured.maxActive;
+    },
+  };
+  return { deps, settings };
+}
+
+/** Where worktrees are made from now on. Those that stand stay where they are. */
+export function layoutNow(
+  checkout: Checkout,
+  { dataHome, configured }: Pick<ManagerOptions, 'dataHome' | 'configured'>,
+) {
+  const root = configured?.().root;
+  return layoutOf(checkout, { dataHome, ...(root !== undefined && { root }) });
 }
 
 async function freeBytes(path: string): Promise<number> {

@@ -70,7 +70,9 @@ verifies('T-02').test('what is not fit for worktrees is refused before any chang
   expect(await codeOf(world.reopen({ git: old }))).toBe('git_too_old');
   world.plain('clone', '-q', '--bare', '.', '../bare.git');
   expect(await codeOf(world.reopen({ repository: join(world.root, 'bare.git') }))).toBe('repo_bare');
-  expect(await codeOf(world.reopen({ root: join(world.checkout, 'below') }))).toBe('config_invalid');
+  expect(await codeOf(world.reopen({ configured: () => ({ root: join(world.checkout, 'below') }) }))).toBe(
+    'config_invalid',
+  );
   expect(userPicture(world.checkout)).toEqual(before);
   expect(await (await world.reopen()).list({ all: true })).toEqual([]);
 });

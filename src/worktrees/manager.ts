@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { ComparedFailures, Json } from '../protocol/workflow.ts';
 import {
@@ -19,7 +18,7 @@ import {
 import { Background } from './background.ts';
 import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
-import { type Deps, type ManagerOptions, openDeps, type Settings } from './deps.ts';
+import { type Deps, layoutNow, type ManagerOptions, openDeps, type Settings } from './deps.ts';
 import { enterBranch, mergeBack } from './fork.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
@@ -46,7 +45,7 @@ import { type OpenChanges, openChanges, viewsOf, worktreeDiff } from './views.ts
 export class GitWorktreeManager {
   readonly #deps: Deps;
   readonly #settings: Settings;
-  readonly #newId: () => string;
+  readonly #options: ManagerOptions;
   readonly #background: Background;
   readonly #radar: Radar;
   readonly #pending: PendingMerges;
@@ -61,11 +60,11 @@ export class GitWorktreeManager {
     return manager;
   }
 
-  private constructor(deps: Deps, settings: Settings, { newId, clock }: { newId(): string; clock: Clock }) {
+  private constructor(deps: Deps, settings: Settings, options: ManagerOptions) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#newId = newId;
-    this.#background = new Background(clock, deps.log);
+    this.#options = options;
+    this.#background = new Background(options.clock, deps.log);
     this.#radar = new Radar(deps, settings);
     this.#pending = new PendingMerges(deps, {
       background: this.#background,
@@ -85,7 +84,7 @@ export class GitWorktreeManager {
 
   /** Tasks are checked in parallel and entered in the order they came. */
   #enter(task: Task): Promise<WorktreeRecord> {
-    const drafted = draft(this.#deps, task, this.#newId());
+    const drafted = draft(this.#deps, task, this.#options.newId());
     drafted.catch(() => undefined); // it is awaited when its turn comes
     return this.#deps.locks.run('submit', async () => {
       const { row, claimed } = enter(this.#deps, await drafted, this.#settings);
@@ -143,6 +142,14 @@ export class GitWorktreeManager {
   /** Jobs and runs may have ended: their room goes to those that wait. Nobody waiting is the usual case, and costs next to nothing. */
   workChanged(): void {
     if (this.#deps.records.open().some(({ status }) => status === 'queued')) this.evaluate();
+  }
+
+  /** The user changed where worktrees are made, or how many may be at work. */
+  settingsChanged(): void {
+    this.#background.run('taking over the configuration', async () => {
+      this.#deps.layout = await layoutNow(this.#deps.checkout, this.#options);
+      this.evaluate();
+    });
   }
 
   #make(ids: readonly string[]): void {
@@ -301,7 +308,7 @@ export class GitWorktreeManager {
 
   /** A worktree for one branch of a fork. The same key gives the same worktree. */
   async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
-    const order = { key, parentId: from.id, id: this.#newId() };
+    const order = { key, parentId: from.id, id: this.#options.newId() };
     const row = await this.#alone(from.id, () => enterBranch(this.#deps, order));
     const made = row.status === 'creating' ? await this.#build(row.id) : row;
     return { id: made.id, path: folderOf(made) };

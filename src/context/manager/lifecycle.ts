@@ -23,7 +23,7 @@ interface LifecycleDeps {
   clock: Clock;
   log: Pick<Logger, 'warn'>;
   timings: Timings;
-  ceilingMb: number;
+  ceilingMb(): number;
   servers: ReadonlyMap<string, ManagedProcess>;
   up(path: string): Promise<void>;
   down(path: string): Promise<void>;
@@ -111,7 +111,7 @@ export class Lifecycle {
       this.#inBackground(server.worktreePath, server.leave('ended'));
     }
     const memoryMb = readTreeMemory();
-    const large = servers.filter(({ process }) => process && memoryMb(process.identity) > this.#deps.ceilingMb);
+    const large = servers.filter(({ process }) => process && memoryMb(process.identity) > this.#deps.ceilingMb());
     for (const server of large.filter((each) => this.#large.has(each))) {
       this.#inBackground(server.worktreePath, server.leave('ceiling'));
     }

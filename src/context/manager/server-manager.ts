@@ -24,8 +24,9 @@ export interface ServerManagerOptions {
   log: Pick<Logger, 'warn'>;
   /** The sandbox of a server, which parses what an agent wrote. */
   sandboxOf?(worktreePath: string): SandboxSpec | undefined;
-  maxMemoryMb?: number;
-  maxServers?: number;
+  /** Like the server itself read anew for each that starts. */
+  readonly maxMemoryMb?: number | undefined;
+  readonly maxServers?: number | undefined;
   connect?(process: BoundProcess, connection: Connection): JsonRpcClient;
   timings?: Partial<Timings>;
 }
@@ -41,8 +42,6 @@ export class R_Mcp_ServerManager {
 
   readonly #options: ServerManagerOptions;
   readonly #timings: Timings;
-  readonly #memoryMb: number;
-  readonly #maxServers: number;
   readonly #servers = new Map<string, ManagedProcess>();
   /** Servers that are ending: nobody finds them any more, but their processes may still exist. */
   readonly #leaving = new Map<string, Promise<void>>();
@@ -51,16 +50,14 @@ export class R_Mcp_ServerManager {
   #isClosed = false;
 
   constructor(options: ServerManagerOptions) {
-    const { clock, log, maxMemoryMb = MEMORY_MB } = options;
+    const { clock, log } = options;
     this.#options = options;
     this.#timings = { ...TIMINGS, ...options.timings };
-    this.#memoryMb = maxMemoryMb;
-    this.#maxServers = Math.max(1, options.maxServers ?? defaultMaxServers(maxMemoryMb));
     this.#lifecycle = new Lifecycle({
       clock,
       log,
       timings: this.#timings,
-      ceilingMb: maxMemoryMb,
+      ceilingMb: () => this.#memoryMb(),
       servers: this.#servers,
       up: (path) => this.spinUpServer(path),
       down: (path) => this.spinDownServer(path),
@@ -162,14 +159,18 @@ export class R_Mcp_ServerManager {
     throw new McpServerError('analysis_server_unavailable', message, { worktreePath });
   }
 
+  #memoryMb(): number {
+    return this.#options.maxMemoryMb ?? MEMORY_MB;
+  }
+
   #specFor(path: string): BoundSpec {
     const { server, sandboxOf } = this.#options;
     this.#starts += 1;
     return {
       file: server.command,
-      args: server.args(path, this.#memoryMb),
+      args: server.args(path, this.#memoryMb()),
       cwd: path,
-      env: { ...server.env, ...memoryEnv(this.#memoryMb) },
+      env: { ...server.env, ...memoryEnv(this.#memoryMb()) },
       tag: `analysis-${process.pid}-${this.#starts}`,
       sandbox: sandboxOf?.(path),
     };
@@ -180,8 +181,8 @@ export class R_Mcp_ServerManager {
    * tick in which room was found, or two starts would take it.
    */
   async #makeRoom(worktreePath: string, signal: AbortSignal, take: () => void): Promise<void> {
-    const { clock } = this.#options;
-    const most = this.#maxServers;
+    const { clock, maxServers } = this.#options;
+    const most = Math.max(1, maxServers ?? defaultMaxServers(this.#memoryMb()));
     await this.#leaving.get(worktreePath);
     const deadline = clock.monotonicMs() + this.#timings.busy;
     for (;;) {

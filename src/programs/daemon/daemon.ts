@@ -101,10 +101,10 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
     () => {
       const { live, queued } = app.counts();
       const isWorking = live > 0 || queued > 0 || door.address !== undefined;
-      const isIdle = !isWorking && systemClock.monotonicMs() - lastCallAt > app.idleMs;
+      const isIdle = !isWorking && systemClock.monotonicMs() - lastCallAt > app.idleMs();
       if (isIdle || !existsSync(home.lock)) askStop(); // a removed home cannot be written to any more
     },
-    Math.min(Math.max(app.idleMs, 100), 10_000),
+    Math.min(Math.max(app.idleMs(), 100), 10_000),
   );
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => askStop());
   process.on('SIGHUP', () => {}); // a closed terminal ends no job

@@ -32,7 +32,7 @@ export interface WorkflowPorts extends GateSurroundings {
   keepVerdicts(runId: string, verdicts: readonly GateView[]): void;
   /** Whether a gate with this key has passed on exactly this tree before. */
   hasPassed(tree: string, key: string): boolean;
-  defaultAgent: string;
+  defaultAgent(): string;
   /** Whether a name is an agent, so that `Agent:claude` needs no roster. */
   isAgent(name: string): boolean;
   /** The stepping mode that a person set during the run; undefined if nobody did. */

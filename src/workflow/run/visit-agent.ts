@@ -104,7 +104,7 @@ async function jobSpec(
   const named = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : undefined);
   const model = roster.model ?? (named === undefined ? input.run.model : undefined);
   return {
-    agent: named ?? input.run.agent ?? ports.defaultAgent,
+    agent: named ?? input.run.agent ?? ports.defaultAgent(),
     ...(model !== undefined && { model }),
     prompt,
     parts,

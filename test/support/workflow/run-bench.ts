@@ -184,7 +184,7 @@ export class Bench {
       },
       keepVerdicts: (runId, verdicts) => this.store.commit(() => this.store.verdicts.insert(runId, verdicts)),
       hasPassed: (tree, key) => this.store.verdicts.hasPassed(tree, key),
-      defaultAgent: 'claude',
+      defaultAgent: () => 'claude',
       isAgent: (name) => name === 'claude' || name === 'codex',
       steppingOf: (runId) => this.runs.steppingOf(runId),
       ...ports,
