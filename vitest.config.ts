@@ -2,18 +2,22 @@ import { defineConfig } from 'vitest/config';
 import RequirementsReporter from './test/requirements-reporter.ts';
 import { COMPILED } from './test/support/compile-cache.ts';
 
-const HEAVY = ['test/agents/**', 'test/e2e/**', 'test/faults/**', 'test/journeys/**'];
+const HEAVY = ['test/agents/**', 'test/e2e/**', 'test/faults/**', 'test/journeys/**', 'test/page/**'];
 
 interface Group {
   order: number;
   maxWorkers: number;
   include: string[];
   exclude?: string[];
+  /** Run once before the first file of the group. */
+  globalSetup?: string;
+  testTimeout?: number;
 }
 
 /** Groups run one after the other: what kills daemons and starts real agents must not starve the small tests. */
-function group(name: string, { order, maxWorkers, include, exclude = [] }: Group) {
+function group(name: string, { order, maxWorkers, include, exclude = [], ...more }: Group) {
   const test = {
+    ...more,
     name,
     include,
     exclude: ['**/node_modules/**', ...exclude],
@@ -41,7 +45,15 @@ export default defineConfig({
         maxWorkers: 4,
         include: ['agents', 'e2e', 'journeys'].map((folder) => `test/${folder}/**/*.test.ts`),
       }),
-      group('faults', { order: 2, maxWorkers: 4, include: ['test/faults/**/*.test.ts'] }),
+      // A browser, a daemon and agents for each file: two at a time.
+      group('page', {
+        order: 2,
+        maxWorkers: 2,
+        include: ['test/page/**/*.test.ts'],
+        globalSetup: 'test/page/set-up.ts',
+        testTimeout: 180_000,
+      }),
+      group('faults', { order: 3, maxWorkers: 4, include: ['test/faults/**/*.test.ts'] }),
     ],
   },
 });

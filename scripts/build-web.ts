@@ -72,7 +72,12 @@ export async function buildWeb(): Promise<string[]> {
 
 function isOlder(): boolean {
   const builtAt = statSync(join(DIST, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return filesOf(WEB).some((file) => statSync(file).mtimeMs > builtAt);
+  const sources = [...filesOf(WEB), ...filesOf(join(ROOT, 'src/protocol')), import.meta.filename];
+  return sources.some((file) => statSync(file).mtimeMs > builtAt);
 }
 
-if (import.meta.main && (!process.argv.includes('--if-older') || isOlder())) await buildWeb();
+export async function buildWebIfOlder(): Promise<void> {
+  if (isOlder()) await buildWeb();
+}
+
+if (import.meta.main) await (process.argv.includes('--if-older') ? buildWebIfOlder() : buildWeb());

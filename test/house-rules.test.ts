@@ -120,6 +120,10 @@ test('an error thrown for another keeps it as its cause', () => {
   expect(offenders(product, (path) => forgottenCauses(read(path)).length > 0)).toEqual([]);
 });
 
+test('a test of the page waits for what must come, never for a time', () => {
+  expect(offenders(sourceFiles('test/page'), (path) => /waitForTimeout|networkidle/.test(read(path)))).toEqual([]);
+});
+
 test('nothing is a singleton', () => {
   const isAccessor = (node: Node) => node.type === 'Identifier' && node.value === 'getInstance';
   expect(offenders(product, (path) => find(read(path), isAccessor).length > 0)).toEqual(ACCESSORS);

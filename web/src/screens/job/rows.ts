@@ -70,6 +70,9 @@ export type MomentRow = QuestionRow | InputRow | ErrorRow | StartRow | EndRow;
 /** What one line of the timeline shows. Several events may be one row: a text in pieces, a tool and its result. */
 export type Row = TextRow | ToolRow | ResultRow | EditRow | TurnRow | PlanRow | NoteRow | MomentRow;
 
+/** How far above its end the last words of a job may stand. */
+const ECHO_ROWS = 4;
+
 /** Rows grow as events come; only the last ones ever change. */
 export class Rows {
   #all: Row[] = [];
@@ -88,7 +91,7 @@ export class Rows {
     if (this.#continues(event) || this.#ends(event)) return;
     const row = rowOf(event);
     if (!row) return;
-    this.#all.push(row);
+    this.#all.push(row.is === 'end' ? this.#withoutEcho(row) : row);
     if (row.is === 'tool') this.#tools.set(row.call.id, this.#all.length - 1);
   }
 
@@ -102,6 +105,13 @@ export class Rows {
     if (!last || !isPiece || last.is !== payload.kind || last.isChild !== (payload.parent !== undefined)) return false;
     this.#all[this.#all.length - 1] = { ...last, text: last.text + payload.text };
     return true;
+  }
+
+  /** What an agent said last is most often its result, too: it is read once. */
+  #withoutEcho(row: EndRow): EndRow {
+    const said = row.end.result.trim();
+    const isEcho = this.#all.slice(-ECHO_ROWS).some((each) => each.is === 'text' && each.text.trim() === said);
+    return isEcho ? { ...row, end: { ...row.end, result: '' } } : row;
   }
 
   /** The result of a tool stands on the card of its call. */
