@@ -7,6 +7,20 @@ import { Now } from './screens/now/now.tsx';
 export const screens: readonly Screen[] = [
   { name: 'now', title: 'Now', path: 'now', rail: { icon: 'now', letter: 'n' }, load: () => Now },
   {
+    name: 'runs',
+    title: 'Runs',
+    path: 'runs',
+    rail: { icon: 'runs', letter: 'r' },
+    load: () => import('./screens/runs/runs.tsx').then(({ Runs }) => Runs),
+  },
+  {
+    name: 'run',
+    title: 'Run',
+    path: 'runs',
+    takesId: true,
+    load: () => import('./screens/run/run.tsx').then(({ Run }) => Run),
+  },
+  {
     name: 'job',
     title: 'Job',
     path: 'jobs',

@@ -1,32 +1,17 @@
-import { useSignal } from '@preact/signals';
 import { isOver } from '../../../../src/protocol/is-over.ts';
 import type { JobView } from '../../../../src/protocol/job-operations.ts';
 import { op } from '../../connection/op.ts';
 import { draft } from '../../store/drafts.ts';
+import { useAct } from '../../store/use-act.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Refused } from '../../widgets/notice.tsx';
-
-const SURE_MS = 4_000;
+import { Sure } from '../../widgets/sure.tsx';
 
 /** Talk to the agent, stop its turn, go on with its session, or end it. */
 export function Controls({ job }: { job: JobView }) {
   const text = draft(`message ${job.id}`);
-  const refused = useSignal<unknown>(undefined);
-  const isBusy = useSignal(false);
+  const { act, refused, isBusy } = useAct();
   const rests = isOver(job.status) || job.status === 'paused';
-  const act = async (ask: () => Promise<unknown>) => {
-    isBusy.value = true;
-    try {
-      await ask();
-      refused.value = undefined;
-      return true;
-    } catch (error) {
-      refused.value = error;
-      return false;
-    } finally {
-      isBusy.value = false;
-    }
-  };
   const send = async () => {
     const said = text.value.trim();
     if (said === '' && !rests) return;
@@ -73,25 +58,15 @@ export function Controls({ job }: { job: JobView }) {
             Interrupt
           </Button>
         )}
-        {!isOver(job.status) && <Kill kill={() => void act(() => op('kill', { id: job.id }))} />}
+        {!isOver(job.status) && (
+          <Sure
+            icon="stop"
+            label="Kill"
+            sure="Kill it for good?"
+            onClick={() => void act(() => op('kill', { id: job.id }))}
+          />
+        )}
       </div>
     </form>
-  );
-}
-
-/** The second press ends the job: the first one only asks for it. */
-function Kill({ kill }: { kill: () => void }) {
-  const isAsked = useSignal(false);
-  const press = () => {
-    if (isAsked.value) kill();
-    isAsked.value = !isAsked.value;
-    setTimeout(() => {
-      isAsked.value = false;
-    }, SURE_MS);
-  };
-  return (
-    <Button kind="danger" icon="stop" acts onClick={press}>
-      {isAsked.value ? 'Kill it for good?' : 'Kill'}
-    </Button>
   );
 }
