@@ -31,7 +31,7 @@ export async function queries(corpus: Corpus, client: ServerClient): Promise<{ r
     latencies.push(`${what} ${quantile(walls, 0.5).toFixed(1)} / ${quantile(walls, 0.95).toFixed(1)}`);
     return cpu;
   };
-  const sweepAlone = () => client.call('get_symbol', { name: 'noSuchNameAnywhere' });
+  const sweepAlone = () => client.call('get_symbol_references', { name: 'noSuchNameAnywhere' });
   const sweep = await mean('sweep', sweepAlone);
   let lastSweep = sweep;
   // Of the sweeps before and after, for how quick the machine is changes meanwhile.

@@ -128,6 +128,8 @@ export type OutlineGroup = z.infer<typeof outlineGroupSchema>;
 /** Waits for a complete answer; fails with `index_incomplete` at the deadline. */
 const requirement = { require: z.literal('complete').exactOptional() };
 const cursor = z.string().min(1).max(200).exactOptional();
+/** What a reader has to know beside the answer: that it is about more than was asked for, or which names are similar. */
+const note = z.string().exactOptional();
 
 interface ToolSchemas {
   summary: string;
@@ -159,7 +161,7 @@ export const codeTools = {
       file_path: path.exactOptional(),
       ...requirement,
     }),
-    output: z.strictObject({ symbols: z.array(codeSymbolSchema), basis: basisSchema }),
+    output: z.strictObject({ symbols: z.array(codeSymbolSchema), note, basis: basisSchema }),
   },
   get_symbol_references: {
     summary: 'Every use of a name in code, surest first; file_path and line choose one definition.',
@@ -176,6 +178,7 @@ export const codeTools = {
       references: z.array(referenceSchema),
       total_count: count,
       next_cursor: z.string().exactOptional(),
+      note,
       basis: basisSchema,
     }),
   },
@@ -187,7 +190,7 @@ export const codeTools = {
       limit: atMost(50).exactOptional(),
       ...requirement,
     }),
-    output: z.strictObject({ symbols: z.array(codeSymbolSchema), basis: basisSchema }),
+    output: z.strictObject({ symbols: z.array(codeSymbolSchema), note, basis: basisSchema }),
   },
   code_search: {
     summary: 'Ranked search for words; "quoted phrases" must occur literally.',

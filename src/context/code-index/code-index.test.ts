@@ -7,6 +7,7 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { ParserPool } from '../lang/parser-pool.ts';
 import { CodeIndex } from './code-index.ts';
 import { collect } from './collect.ts';
+import { NameList } from './query/name-list.ts';
 import { getSymbol } from './query/symbols.ts';
 import type { Fact } from './store/fact-table.ts';
 import { SKETCH_VERSION } from './words/sketch.ts';
@@ -111,10 +112,15 @@ verifies('C-013', 'C-024').test(
       dropped = await collect({ git: repository.git, tree: one.tree, store: one.store });
     }
     expect(dropped).toBe(1);
-    const { basis, symbols } = await getSymbol(other, { name: 'dirtyInTwo' });
+    const { basis, symbols } = await getSymbol(
+      { index: other, names: new NameList(other.store) },
+      { name: 'dirtyInTwo' },
+    );
     expect(basis.complete).toBe(symbols.length === 1);
     expect(await isDone(other)).toBe(true);
-    expect((await getSymbol(other, { name: 'dirtyInTwo' })).symbols).toHaveLength(1);
+    expect(
+      (await getSymbol({ index: other, names: new NameList(other.store) }, { name: 'dirtyInTwo' })).symbols,
+    ).toHaveLength(1);
   },
 );
 

@@ -231,7 +231,7 @@ function lineStart(text: string, start: number): number {
   for (let at = start - 1; at >= 0 && start - at <= MAX_SIGNATURE; at--) {
     if (ENDS_BEFORE.has(text.charCodeAt(at))) return at + 1;
   }
-  return start;
+  return start <= MAX_SIGNATURE ? 0 : start;
 }
 
 function bodyOf(node: Node): Node | null {
@@ -244,13 +244,36 @@ function bodyOf(node: Node): Node | null {
   return last !== null && /(^|_)(body|block)$|^compound_statement$/.test(last.type) ? last : null;
 }
 
+const COMMENT_MARK = /\/[*/]|\*\/|#/;
+const COMMENTS = ['comment', 'line_comment', 'block_comment', 'multiline_comment'];
+
+/** The text between two places without the comments in it. What precedes the node holds whole ones or the end of one. */
+function codeIn(text: string, node: Node, { start, end }: { start: number; end: number }): string {
+  const raw = text.slice(start, end);
+  if (!COMMENT_MARK.test(raw)) return raw;
+  const before = text.slice(start, node.startIndex).replace(/^(?!.*\/\*).*\*\/|\/\*.*?\*\//g, ' ');
+  let [code, at] = [before, node.startIndex];
+  for (const comment of node.descendantsOfType(COMMENTS, node.startPosition, positionAt(text, node, end))) {
+    if (comment.startIndex >= end) break;
+    code += `${text.slice(at, comment.startIndex)} `;
+    at = comment.endIndex;
+  }
+  return code + text.slice(at, Math.max(at, end));
+}
+
+function positionAt(text: string, { startIndex, startPosition }: Node, end: number) {
+  const lines = text.slice(startIndex, end).split('\n');
+  const column = (lines.at(-1) ?? '').length + (lines.length === 1 ? startPosition.column : 0);
+  return { row: startPosition.row + lines.length - 1, column };
+}
+
 /** The text of a definition up to its body, or its first line when it has no body. Never splits a surrogate pair. */
 function signatureOf(text: string, { node, end: nodeEnd }: Entry): string {
   const start = lineStart(text, node.startIndex);
   const body = bodyOf(node);
   // A body at the start of the node belongs to another definition.
   const end = body !== null && body.startIndex > node.startIndex ? body.startIndex : nodeEnd;
-  const whole = text.slice(start, Math.min(end, start + 4 * MAX_SIGNATURE)).trim();
+  const whole = codeIn(text, node, { start, end: Math.min(end, start + 4 * MAX_SIGNATURE) }).trim();
   const shown = body === null ? (whole.split('\n', 1)[0] ?? '') : whole;
   const signature = shown
     .replace(/\s+/g, ' ')

@@ -68,7 +68,8 @@ export class ToolSet {
     const tools: Tools = {
       index_code: async (args, { signal }) =>
         (await import('../code-index/query/index-code.ts')).indexCode(index, args, signal),
-      get_symbol: async (args, { ms }) => (await import('../code-index/query/symbols.ts')).getSymbol(index, args, ms),
+      get_symbol: async (args, { ms }) =>
+        (await import('../code-index/query/symbols.ts')).getSymbol({ index, names }, args, ms),
       get_symbol_references: async (args, { ms, signal }) => {
         const { references } = await import('../code-index/query/references.ts');
         return scans.run(() => {

@@ -43,6 +43,7 @@ export function asTools(text: string): string {
     .replaceAll(/\breef (?:ps|status)\b/g, 'status')
     .replaceAll(/\breef runs\b/g, 'run_status')
     .replaceAll(/\breef worktree list\b/g, 'worktrees')
+    .replaceAll(/(?:--)(cursor|limit)\b/g, '$1')
     .replaceAll(/\breef (spawn|send|wait|kill|inbox|interrupt|resume|diff|accept|output|run)\b(?! ID --raw)/g, '$1');
 }
 

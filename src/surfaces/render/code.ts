@@ -7,8 +7,9 @@ import type { Style } from './style.ts';
 /** One location per line, and at the end what the answer is based on. */
 export function codeAnswer<N extends CodeQuery>(name: N, answer: OperationOutput<N>, style: Style): string {
   const lines = WORDS[name](answer, style);
-  const { basis } = answer as { basis: Basis };
-  return [...(lines.length > 0 ? lines : ['nothing found']), style.paint('dim', basisWords(basis))]
+  const { basis, note } = answer as { basis: Basis; note?: string };
+  const told = note === undefined ? [] : [note];
+  return [...(lines.length > 0 ? lines : ['nothing found']), ...told, style.paint('dim', basisWords(basis))]
     .map(printable)
     .join('\n');
 }
@@ -34,7 +35,7 @@ const WORDS: Words = {
       ...symbols.map((symbol) => `  ${outlineLine(symbol)}`),
     ]),
     summary,
-    ...(next_cursor === undefined ? [] : ['There is more: use --depth, or name a smaller folder']),
+    ...(next_cursor === undefined ? [] : [`There is more: --cursor ${next_cursor} goes on`]),
   ],
   get_symbol: ({ symbols }, style) => symbols.flatMap((symbol) => symbolLines(symbol, style)),
   find_symbols: ({ symbols }, style) => symbols.flatMap((symbol) => symbolLines(symbol, style)),
@@ -43,12 +44,16 @@ const WORDS: Words = {
       ({ location: { file, start_line }, reference_type, confidence, line_text }) =>
         `${paint('cyan', `${file}:${start_line}`)}  ${reference_type}, ${confidence}  ${line_text.trim()}`,
     ),
-    ...(next_cursor === undefined ? [] : [`${references.length} of ${total_count} shown: --limit shows more`]),
+    ...(next_cursor === undefined
+      ? []
+      : [`${references.length} of ${total_count} shown: --cursor ${next_cursor} goes on`]),
   ],
-  code_search: ({ results }, { paint }) =>
-    results.map(({ file_path, line, line_text }) =>
+  code_search: ({ results, total_found }, { paint }) => [
+    ...results.map(({ file_path, line, line_text }) =>
       `${paint('cyan', line === null ? file_path : `${file_path}:${line}`)}  ${line_text.trim()}`.trimEnd(),
     ),
+    ...(total_found > results.length ? [`${results.length} of ${total_found} files shown: --limit shows more`] : []),
+  ],
   explore_code: ({ slices, map, tokens, left_out }, { paint }) => [
     ...slices.flatMap(({ file_path, start_line, end_line, why, text }) => [
       paint('bold', `${file_path}:${start_line}-${end_line}  ${why}`),
@@ -65,10 +70,11 @@ function outlineLine({ line, symbol_type, signature, container }: OutlineSymbol)
 }
 
 function symbolLines(
-  { symbol_type, location: { file, start_line }, signature, source }: CodeSymbol,
+  { symbol_type, namespace, location: { file, start_line }, signature, source }: CodeSymbol,
   { paint }: Style,
 ): string[] {
-  const head = `${paint('cyan', `${file}:${start_line}`)}  ${symbol_type}  ${signature}`;
+  const kind = namespace === null ? symbol_type : `${symbol_type} of ${namespace}`;
+  const head = `${paint('cyan', `${file}:${start_line}`)}  ${kind}  ${signature}`;
   return source === undefined ? [head] : [head, source.trimEnd(), ''];
 }
 

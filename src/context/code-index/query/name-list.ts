@@ -10,9 +10,11 @@ const EXACT = 0;
 const EXACT_BUT_CASE = 1;
 const PREFIX = 2;
 const HUMPS = 3;
-const SUBSEQUENCE = 4;
-const TYPO = 5;
-const WAYS = 6;
+/** Before subsequences, of which a short query has hundreds. */
+const SWAPPED = 4;
+const SUBSEQUENCE = 5;
+const TYPO = 6;
+const WAYS = 7;
 
 /** All defined names, for look-up by a part of them. The first question reads the store, each later one what was added since. */
 export class NameList {
@@ -75,7 +77,8 @@ function matcherFor(query: string): (name: string) => number | undefined {
   const hasMarks = /[^A-Za-z0-9]/.test(query); // humps have none
   const otherwise = (name: string, folded: string) => {
     if (hasMarks && humps.test(name)) return HUMPS;
-    return isNear(folded, lower) && isOneTypo(folded, lower) ? TYPO : undefined;
+    if (!isNear(folded, lower) || !isOneTypo(folded, lower)) return undefined;
+    return isSwapped(folded, lower) ? SWAPPED : TYPO;
   };
   return (name) => {
     if (name === query) return EXACT;
@@ -101,6 +104,13 @@ function isNear(folded: string, lower: string): boolean {
   const [first, second] = [lower.charCodeAt(0), lower.charCodeAt(1)];
   const [begins, goesOn] = [folded.charCodeAt(0), folded.charCodeAt(1)];
   return begins === first || begins === second || goesOn === second || goesOn === first;
+}
+
+/** Of two texts that one typo tells apart. */
+function isSwapped(one: string, other: string): boolean {
+  let at = 0;
+  while (one[at] === other[at]) at += 1;
+  return one.length === other.length && one[at] === other[at + 1] && one[at + 1] === other[at];
 }
 
 /** Matches names whose humps start with those of the query: `gQS` finds `getQuerySet` and `get_query_set`. */

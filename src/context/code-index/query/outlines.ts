@@ -70,7 +70,6 @@ interface WholeOutline extends Whole<FileSymbols> {
   /** How many files define something, and how many symbols in all. */
   files: number;
   symbols: number;
-  pending: number;
   skipped: number;
 }
 
@@ -81,10 +80,9 @@ export async function directoryOutline(
 ): Promise<CodeToolResult<'get_directory_outline'>> {
   const folder = pathInside(index.tree.checkout.toplevel, args.directory_path);
   const view = await index.view();
-  const place =
-    args.cursor === undefined
-      ? pager.keep(await wholeOutline(index, view, { ...args, folder, parseMs }), view)
-      : pager.recall<WholeOutline>(args.cursor, view);
+  const { cursor, depth, includes } = args;
+  const make = () => wholeOutline(index, view, { ...args, folder, parseMs });
+  const place = await pager.place({ question: [folder, depth, includes], cursor, make }, view);
   const { pending, skipped, paths, files, symbols } = place.whole;
   const { items, nextCursor } = pager.page(place, PAGE_FILES);
   return {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { View } from '../tree/view.ts';
 import { estimateTokens } from './tokens.ts';
@@ -9,6 +9,16 @@ export interface Whole<T> {
   items(from: number, to: number): Iterable<T>;
   /** The files behind the answer. Its cursors expire when one of them changes. */
   paths: readonly string[];
+  /** What is not known yet: when it is, the items may come in another order. */
+  pending: number;
+}
+
+/** Which page of which answer is wanted, and how the answer is made if it is not kept. */
+interface Asked<W> {
+  /** Everything that the answer depends on besides the files. */
+  question: readonly unknown[];
+  cursor: string | undefined;
+  make: () => Promise<W>;
 }
 
 interface Place<W> {
@@ -19,17 +29,38 @@ interface Place<W> {
 
 /** An answer may cost 10,000 tokens; the rest is for what stands around its items. */
 const MAX_PAGE_TOKENS = 9_200;
+const ID_LENGTH = 12;
 const MOST_KEPT = { answers: 8, items: 100_000 };
 
-/** Keeps the last answers, so that the pages of one fit together even if more is known when the next page is asked for. */
+/**
+ * Keeps the last answers, so that the pages of one fit together even if more is known when the next page is asked for. An answer that
+ * is no longer kept, because its server ended for example, is made again; the cursor tells whether it is still the same.
+ */
 export class Pager {
-  readonly #kept = new Map<string, { whole: Whole<unknown>; fingerprint: string }>();
+  readonly #kept = new Map<string, { whole: Whole<unknown>; id: string }>();
 
-  keep<W extends Whole<unknown>>(whole: W, view: View): Place<W> {
-    const id = randomBytes(6).toString('hex');
-    this.#kept.set(id, { whole, fingerprint: fingerprint(view, whole.paths) });
+  async place<W extends Whole<unknown>>({ question, cursor, make }: Asked<W>, view: View): Promise<Place<W>> {
+    const key = JSON.stringify(question);
+    if (cursor === undefined) return this.#keep(key, await make(), view);
+    const [, id, at] = /^([0-9a-f]{12})-(\d{1,9})$/.exec(cursor) ?? [];
+    const kept = this.#kept.get(`${key} ${id}`);
+    const isSame = kept !== undefined && idOf(kept.whole, view) === id;
+    const place = isSame ? { id: kept.id, whole: kept.whole as W } : this.#keep(key, await make(), view);
+    if (place.id !== id) {
+      throw new ReefError('cursor_expired', 'What is behind this cursor has changed: ask again without it.', {
+        details: { cursor },
+      });
+    }
+    return { ...place, at: Number(at) };
+  }
+
+  #keep<W extends Whole<unknown>>(question: string, whole: W, view: View): Place<W> {
+    const id = idOf(whole, view);
+    const key = `${question} ${id}`;
+    this.#kept.delete(key);
+    this.#kept.set(key, { whole, id });
     for (const [oldest] of this.#kept) {
-      if (oldest === id || !this.#isFull()) break;
+      if (oldest === key || !this.#isFull()) break;
       this.#kept.delete(oldest);
     }
     return { id, at: 0, whole };
@@ -38,18 +69,6 @@ export class Pager {
   #isFull(): boolean {
     const items = [...this.#kept.values()].reduce((sum, { whole }) => sum + whole.count, 0);
     return this.#kept.size > MOST_KEPT.answers || items > MOST_KEPT.items;
-  }
-
-  /** The answer of a cursor, if the files behind it are still the same. */
-  recall<W extends Whole<unknown>>(cursor: string, view: View): Place<W> {
-    const [, id = '', at = ''] = /^([0-9a-f]{12})-(\d{1,9})$/.exec(cursor) ?? [];
-    const kept = this.#kept.get(id);
-    if (!kept || fingerprint(view, kept.whole.paths) !== kept.fingerprint) {
-      throw new ReefError('cursor_expired', 'The files behind this cursor have changed: ask again without it.', {
-        details: { cursor },
-      });
-    }
-    return { id, at: Number(at), whole: kept.whole as W };
   }
 
   page<T>({ id, at, whole }: Place<Whole<T>>, limit: number): { items: T[]; nextCursor: string | undefined } {
@@ -71,8 +90,8 @@ export function fitting<T>(items: Iterable<T>, textOf: (item: T) => string = (it
   return fit;
 }
 
-function fingerprint(view: View, paths: readonly string[]): string {
-  const hash = createHash('sha256');
+function idOf({ paths, count, pending }: Whole<unknown>, view: View): string {
+  const hash = createHash('sha256').update(`${count} ${pending}\0`);
   for (const path of paths) hash.update(`${path}\0${view.files.get(path)?.oid ?? ''}\0`);
-  return hash.digest('hex');
+  return hash.digest('hex').slice(0, ID_LENGTH);
 }

@@ -20,8 +20,8 @@ interface Telling {
   root: string;
   name: string;
   definitions: readonly Found[];
-  /** The definition that was asked about: references to it come first. */
-  chosen: Found | undefined;
+  /** The definitions that were asked about: references to them come first. */
+  chosen: ReadonlySet<Found>;
   /** Whether comments, strings and prose are wanted too. */
   hasText: boolean;
   judge: Judge;
@@ -70,7 +70,7 @@ export function referenceList(
   for (const [file, each] of found.entries()) {
     begins.push(hit);
     for (const { type, judged } of tell(each, telling)) {
-      const isChosen = telling.chosen !== undefined && judged.target === telling.chosen;
+      const isChosen = judged.target !== undefined && telling.chosen.has(judged.target);
       files[hit] = file;
       types[hit] = TYPES.indexOf(type);
       ranks[hit] = CONFIDENCES.indexOf(judged.confidence) + (isChosen ? 0 : NOT_CHOSEN);

@@ -14,6 +14,7 @@ import type { Pager, Whole } from './paging.ts';
 import { pathInside } from './paths.ts';
 import { type FileHits, referenceList } from './reference-list.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
+import { nameIn, notOwned, ownedBy, type WrittenName } from './written-name.ts';
 
 type Args = CodeToolArgs<'get_symbol_references'>;
 
@@ -21,8 +22,8 @@ const CLASSIFY_MS = 400;
 const LIMIT = 200;
 
 interface WholeReferences extends Whole<CodeReference> {
-  pending: number;
   skipped: number;
+  note: string | undefined;
 }
 
 export interface ReferenceTools {
@@ -43,16 +44,17 @@ export async function references(
 ): Promise<CodeToolResult<'get_symbol_references'>> {
   const { index, pager } = tools;
   const view = await index.view();
-  const place =
-    args.cursor === undefined
-      ? pager.keep(await wholeReferences(tools, view, args, waits), view)
-      : pager.recall<WholeReferences>(args.cursor, view);
-  const { count, pending, skipped } = place.whole;
+  const { name, file_path, line, include_text, cursor } = args;
+  const question = [name, file_path, line, include_text === true];
+  const make = () => wholeReferences(tools, view, args, waits);
+  const place = await pager.place({ question, cursor, make }, view);
+  const { count, pending, skipped, note } = place.whole;
   const { items, nextCursor } = pager.page(place, args.limit ?? LIMIT);
   return {
     references: items,
     total_count: count,
     ...(nextCursor !== undefined && { next_cursor: nextCursor }),
+    ...(note !== undefined && { note }),
     basis: await index.basis({ pending, skipped }, view),
   };
 }
@@ -63,7 +65,8 @@ async function wholeReferences(
   args: Args,
   { classifyMs = CLASSIFY_MS, signal }: Waits,
 ): Promise<WholeReferences> {
-  const { name } = args;
+  const written = nameIn(index, view, args.name);
+  const { name } = written;
   const candidates = candidatesFor(index, view, name);
   const found = await readHits(index, name, candidates.files, signal);
   // Small files first: more of them are classified in time, and a large one makes the parser's memory grow for good.
@@ -77,7 +80,7 @@ async function wholeReferences(
     root: index.tree.checkout.toplevel,
     name,
     definitions,
-    chosen: chosenDefinition(index, args, definitions),
+    chosen: chosenDefinitions(index, args, { written, definitions }),
     hasText: args.include_text === true,
     judge: new Judge(index, new ImportPaths(view), name, definitions),
     classes: (question) => classifier.known(question),
@@ -88,7 +91,12 @@ async function wholeReferences(
     paths: found.map(({ file }) => file.path),
     pending: candidates.pending + unclassified,
     skipped: candidates.skipped,
+    note: list.count > 0 && ownedBy(definitions, written.owners).length === 0 ? noteOf(written) : undefined,
   };
+}
+
+function noteOf(written: WrittenName): string | undefined {
+  return written.owners.length === 0 ? undefined : notOwned(written);
 }
 
 /** Reads the candidates for the places of the name: a sketch only says where to look. */
@@ -118,11 +126,16 @@ function toQuestion(index: CodeIndex, name: string, { file, language, hits }: Fi
   return [{ oid: file.oid, language, name, source, hits }];
 }
 
-function chosenDefinition(index: CodeIndex, { file_path, line }: Args, found: readonly Found[]): Found | undefined {
-  if (file_path === undefined) return undefined;
+/** Those that a place or an owner tells from others of the same name. */
+function chosenDefinitions(
+  index: CodeIndex,
+  { file_path, line }: Args,
+  { written, definitions }: { written: WrittenName; definitions: readonly Found[] },
+): ReadonlySet<Found> {
+  const owned = ownedBy(definitions, written.owners);
+  if (file_path === undefined) return new Set(written.owners.length === 0 ? [] : owned);
   const path = pathInside(index.tree.checkout.toplevel, file_path);
-  return found.find(
-    ({ file, definition }) =>
-      file.path === path && (line === undefined || (definition.line <= line && line <= definition.endLine)),
-  );
+  const isHere = ({ file, definition }: Found) =>
+    file.path === path && (line === undefined || (definition.line <= line && line <= definition.endLine));
+  return new Set(definitions.filter(isHere));
 }

@@ -15,6 +15,9 @@ interface CodeOptions {
   text?: true;
   type?: string;
   glob?: string;
+  cursor?: string;
+  file?: string;
+  line?: number;
   complete?: true;
 }
 
@@ -33,15 +36,23 @@ function question<N extends CodeQuery>(
 export const outline = question('get_file_outline', ([file = ''], _options, cli) => ({
   file_path: inCheckout(cli, file),
 }));
-export const tree = question('get_directory_outline', ([folder = '.'], { depth }, cli) => ({
+export const tree = question('get_directory_outline', ([folder = '.'], { depth, cursor }, cli) => ({
   directory_path: inCheckout(cli, folder),
   depth,
+  cursor,
 }));
-export const symbol = question('get_symbol', ([name], { source }) => ({ name, include_source: source }));
-export const refs = question('get_symbol_references', ([name], { limit, text }) => ({
+export const symbol = question('get_symbol', ([name], { source, file }, cli) => ({
+  name,
+  include_source: source,
+  file_path: file && inCheckout(cli, file),
+}));
+export const refs = question('get_symbol_references', ([name], { limit, text, cursor, file, line }, cli) => ({
   name,
   limit,
   include_text: text,
+  cursor,
+  file_path: file && inCheckout(cli, file),
+  line,
 }));
 export const find = question('find_symbols', ([query], { limit, type }) => ({ query, limit, symbol_type: type }));
 export const search = question('code_search', ([query], { limit, glob }) => ({ query, limit, glob }));

@@ -23,23 +23,28 @@ function questionCommands(code: Command, run: Run): void {
   const question = (name: string, does: string) =>
     about(code.command(name).description(does)).option('--complete', 'wait until the answer is complete');
   const limited = (command: Command) => command.option('--limit <n>', 'at most this many', wholeNumber);
+  const paged = (command: Command) => command.option('--cursor <cursor>', 'the next page, as the last one names it');
+  const filed = (command: Command) => command.option('--file <file>', 'the definition in this file');
 
   const outline = question('outline', 'List the definitions in a file').argument('<file>', 'a file');
   define(outline, 'outline', 'reef code outline src/cart.ts');
   const tree = question('tree', 'List the definitions in all files of a folder')
     .argument('[folder]', 'a folder (default: this one)')
     .option('--depth <n>', 'how many levels of folders below it (default: 4)', wholeNumber);
-  define(tree, 'tree', 'reef code tree src');
+  define(paged(tree), 'tree', 'reef code tree src');
   const explore = question('explore', 'Collect the pieces of code that answer a question')
     .argument('<question>', 'in words')
     .option('--budget <tokens>', '500 to 20000 (default: 4000)', wholeNumber);
   define(explore, 'explore', 'reef code explore "where are prices rounded?" --budget 2000');
   const symbol = question('symbol', 'Show where a name is defined')
-    .argument('<name>', 'a name')
+    .argument('<name>', 'a name, alone or behind its class or module')
     .option('--source', 'print the whole definition');
-  define(symbol, 'symbol', 'reef code symbol applyDiscount --source');
-  const refs = limited(question('refs', 'List every use of a name, most certain first').argument('<name>', 'a name'));
-  define(refs.option('--text', 'also in comments and strings'), 'refs', 'reef code refs applyDiscount');
+  define(filed(symbol), 'symbol', 'reef code symbol Cart.total --source');
+  const refs = question('refs', 'List every use of a name, most certain first')
+    .argument('<name>', 'a name, alone or behind its class or module')
+    .option('--text', 'also in comments and strings');
+  const one = filed(paged(limited(refs))).option('--line <n>', 'the definition at this line of it', wholeNumber);
+  define(one, 'refs', 'reef code refs applyDiscount');
   const find = question('find', 'Find definitions by part of a name: its beginning, its capitals, or with one typo');
   limited(find.argument('<query>', 'part of a name')).option('--type <type>', 'only this kind: class, function, …');
   define(find, 'find', 'reef code find appDisc');
