@@ -119,7 +119,7 @@ export async function openApp(options: AppOptions) {
     },
     /** Jobs and runs at work, and jobs that wait for a process. */
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: store.jobs.queuedCount() }),
-    lastSeq: () => store.events.lastSeq(),
+    news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: () => lastSettings().timings.daemon_idle ?? DAEMON_IDLE_MS,
     audit: openAudit({ ...below, onCall: () => snapshotter.changed() }),

@@ -81,7 +81,7 @@ export async function findRepository({
 export async function openRepository(deps: RepositoryDeps, { root, git, checkout }: Found) {
   const { home, env, clock, log, store, signal, newId, isPortFree, redact } = deps;
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock });
-  const notices = new NoticeBoard(clock);
+  const notices = new NoticeBoard(clock, store.changes);
   const items = {
     include: () => project.include(),
     // What the repository says wins over what the user says for all repositories.

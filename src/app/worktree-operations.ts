@@ -96,10 +96,12 @@ const MOST_NOTICES = 50;
 /** News of worktrees that need no answer. The daemon keeps the newest while it lives. */
 export class NoticeBoard {
   readonly #clock: Clock;
+  readonly #changes: Store['changes'];
   #notices: InboxNotice[] = [];
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, changes: Store['changes']) {
     this.#clock = clock;
+    this.#changes = changes;
   }
 
   readonly post = (notice: Notice): void => {
@@ -113,6 +115,7 @@ export class NoticeBoard {
           }
         : { worktreeId: notice.worktreeId, message: notice.message };
     this.#notices = [...this.#notices, { at, kind, ...told }].slice(-MOST_NOTICES);
+    this.#changes.tell({ kind: 'inbox' });
   };
 
   list(): InboxNotice[] {

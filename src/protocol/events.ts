@@ -151,6 +151,12 @@ export type EventType = EventBody['type'];
 export type EventOf<T extends EventType> = Extract<EventBody, { type: T }>;
 export type Progress = EventOf<'progress'>['payload'];
 
+/** Something of a home was written, without saying how: whoever shows it looks again. Without an id it may be any of its kind. */
+export interface Change {
+  kind: 'run' | 'worktree' | 'inbox';
+  id?: string;
+}
+
 export type AgentEvent = EventBody & { seq: number; timestamp: string; agentId: string };
 
 /** The contract of the log's readers: a payload may be cut to its cap, or written by a newer Reef. */

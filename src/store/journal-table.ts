@@ -1,3 +1,4 @@
+import type { Changes } from './changes.ts';
 import type { Sqlite } from './driver.ts';
 
 export interface JournalRow {
@@ -17,13 +18,17 @@ const ENDED = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = '
  */
 export class JournalTable {
   readonly #sql: Sqlite['prepare'];
+  readonly #changes: Changes;
 
-  constructor({ prepare }: Sqlite) {
+  constructor({ prepare }: Sqlite, changes: Changes) {
     this.#sql = prepare;
+    this.#changes = changes;
   }
 
   /** The number of the entry; undefined when that kind and key is recorded already. */
   append(runId: string, { at, kind, key, data }: Omit<JournalRow, 'n'>): number | undefined {
+    this.#changes.tell({ kind: 'run', id: runId });
+    if (kind === 'wait' || kind === 'answer') this.#changes.tell({ kind: 'inbox', id: runId });
     return this.#sql<{ n: number }>(
       `INSERT INTO journal (run_id, n, at, kind, key, data)
        VALUES (?, (SELECT coalesce(max(n), 0) + 1 FROM journal WHERE run_id = ?), ?, ?, ?, ?)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { questionSchema } from '../protocol/jobs.ts';
+import type { Changes } from './changes.ts';
 import type { Sqlite } from './driver.ts';
 
 export const storedQuestionSchema = z.strictObject({
@@ -34,9 +35,11 @@ const COLUMNS = 'job_id, launch, state, doc, asked_at, line_offset, line_bytes, 
 
 export class QuestionTable {
   readonly #sql: Sqlite['prepare'];
+  readonly #changes: Changes;
 
-  constructor({ prepare }: Sqlite) {
+  constructor({ prepare }: Sqlite, changes: Changes) {
     this.#sql = prepare;
+    this.#changes = changes;
   }
 
   /** `whole` is kept beside a question that is cut until it is closed. No list reads it. */
@@ -50,6 +53,7 @@ export class QuestionTable {
     answer,
     whole,
   }: StoredQuestion & { whole?: Question }): void {
+    this.#changes.tell({ kind: 'inbox', id: jobId });
     this.#sql(
       `INSERT OR REPLACE INTO question
        (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes, answer, whole) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -74,6 +78,7 @@ export class QuestionTable {
     from: QuestionState,
     to: { state: QuestionState; answer?: unknown },
   ): boolean {
+    this.#changes.tell({ kind: 'inbox', id: jobId });
     const answer = to.answer === undefined ? null : JSON.stringify(to.answer);
     const sql = `UPDATE question SET state = ?, answer = coalesce(?, answer), whole = iif(? = 'closed', NULL, whole)
        WHERE job_id = ? AND question_id = ? AND state = ?`;

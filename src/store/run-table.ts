@@ -1,3 +1,4 @@
+import type { Changes } from './changes.ts';
 import type { Sqlite } from './driver.ts';
 
 /** A run as it was asked for: it waits for its worktree, then its journal tells the rest. Its document is the app's own. */
@@ -11,21 +12,26 @@ export interface RunRequest<D = unknown> {
 
 export class RunTable {
   readonly #sql: Sqlite['prepare'];
+  readonly #changes: Changes;
 
-  constructor({ prepare }: Sqlite) {
+  constructor({ prepare }: Sqlite, changes: Changes) {
     this.#sql = prepare;
+    this.#changes = changes;
   }
 
   insert<D>({ id, worktreeId, state, doc }: RunRequest<D>, key?: string): void {
+    this.#changes.tell({ kind: 'run', id });
     const sql = 'INSERT INTO run (id, key, worktree_id, state, doc) VALUES (?, ?, ?, ?, ?)';
     this.#sql(sql).run(id, key ?? null, worktreeId, state, JSON.stringify(doc));
   }
 
   move(id: string, state: RunRequest['state']): void {
+    this.#changes.tell({ kind: 'run', id });
     this.#sql('UPDATE run SET state = ? WHERE id = ?').run(state, id);
   }
 
   setWorktree(id: string, worktreeId: string): void {
+    this.#changes.tell({ kind: 'run', id });
     this.#sql('UPDATE run SET worktree_id = ? WHERE id = ?').run(worktreeId, id);
   }
 

@@ -1,6 +1,7 @@
 import { ReefError } from '../protocol/errors.ts';
 import { AuditTable } from './audit-table.ts';
 import { BlockTable } from './block-table.ts';
+import { Changes } from './changes.ts';
 import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { EventTable } from './event-table.ts';
 import { GrantTable } from './grant-table.ts';
@@ -15,6 +16,7 @@ import { WorktreeTable } from './worktree-table.ts';
 
 /** The truth of a home. What belongs together is written in one transaction, or not at all. */
 export class Store {
+  readonly changes = new Changes();
   readonly events: EventTable;
   readonly jobs: JobTable;
   readonly questions: QuestionTable;
@@ -36,13 +38,13 @@ export class Store {
       migrate(this.#database);
       this.events = new EventTable(this.#database);
       this.jobs = new JobTable(this.#database);
-      this.questions = new QuestionTable(this.#database);
+      this.questions = new QuestionTable(this.#database, this.changes);
       this.outbox = new OutboxTable(this.#database);
       this.grants = new GrantTable(this.#database);
       this.audit = new AuditTable(this.#database);
-      this.journal = new JournalTable(this.#database);
-      this.worktrees = new WorktreeTable(this.#database);
-      this.runs = new RunTable(this.#database);
+      this.journal = new JournalTable(this.#database, this.changes);
+      this.worktrees = new WorktreeTable(this.#database, this.changes);
+      this.runs = new RunTable(this.#database, this.changes);
       this.blocks = new BlockTable(this.#database);
       this.verdicts = new VerdictTable(this.#database);
     } catch (error) {

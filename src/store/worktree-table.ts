@@ -1,3 +1,4 @@
+import type { Changes } from './changes.ts';
 import type { Sqlite } from './driver.ts';
 
 /** A worktree as it is stored; its document is the worktree manager's own. */
@@ -14,13 +15,16 @@ export interface WorktreeRow<D = unknown> {
 
 export class WorktreeTable {
   readonly #sql: Sqlite['prepare'];
+  readonly #changes: Changes;
 
-  constructor({ prepare }: Sqlite) {
+  constructor({ prepare }: Sqlite, changes: Changes) {
     this.#sql = prepare;
+    this.#changes = changes;
   }
 
   /** False when the task has a worktree already: nothing was added. */
   insert<D>({ id, repository, taskId, status, isOpen, doc }: WorktreeRow<D>): boolean {
+    this.#changes.tell({ kind: 'worktree', id });
     const values = [id, repository, taskId, status, isOpen ? 1 : 0, JSON.stringify(doc)] as const;
     const sql =
       'INSERT INTO worktree (id, repository, task_id, status, open, doc) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING';
@@ -29,6 +33,7 @@ export class WorktreeTable {
 
   /** Compare and swap by status: false when somebody else was first. */
   update<D>({ id, status, isOpen, doc }: Omit<WorktreeRow<D>, 'repository' | 'taskId'>, from: string): boolean {
+    this.#changes.tell({ kind: 'worktree', id });
     const sql = 'UPDATE worktree SET status = ?, open = ?, doc = ? WHERE id = ? AND status = ?';
     return this.#sql(sql).run(status, isOpen ? 1 : 0, JSON.stringify(doc), id, from).changes === 1;
   }

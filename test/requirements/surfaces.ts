@@ -16,7 +16,7 @@ export const surfaces = page('surfaces', {
   'U-16': { from: '+', says: "agents get Reef's own MCP server for their worktree", status: 'done' },
   'U-17': { from: '+', says: 'the official conformance suite passes and the Inspector drives the stdio server', status: 'todo', because: 'the Inspector drives it; the conformance suite needs reef serve' },
   'U-20': { from: '+', says: 'reef serve binds loopback, writes a 0600 token and publishes OpenAPI 3.1', status: 'todo', because: 'issue not started' },
-  'U-21': { from: '+', says: 'the event stream resumes without loss or repetition, and a slow reader is disconnected', status: 'todo', because: 'issue not started' },
+  'U-21': { from: '+', says: 'the event stream resumes without loss or repetition, and a slow reader is disconnected', status: 'done' },
   'U-22': { from: '+', says: 'completions and sessions are served, and a client that leaves cancels within 2 s', status: 'todo', because: 'issue not started' },
   'U-23': { from: '+', says: 'every operation has a REST route, or says why not, from one schema', status: 'todo', because: 'not built yet: it came after the first build' },
   'U-24': { from: '+', says: 'MCP over Streamable HTTP from the same server definition', status: 'todo', because: 'not built yet: it came after the first build' },

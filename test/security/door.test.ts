@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
+import { reef as reefIn, reopened, serve } from '../e2e/door-rig.ts';
 import { makeWorld, type World } from '../e2e/harness.ts';
 import { knock } from '../support/surfaces/door.ts';
 import { verifies } from '../support/verifies.ts';
@@ -10,27 +10,11 @@ import { until } from '../support/wait.ts';
 
 /** The door over TCP as a person gets it: the command line, and the real daemon behind it. */
 
-const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
-
 let world: World;
 afterEach(() => world.close());
 
-interface Said {
-  code: number;
-  out: string;
-  err: string;
-}
-
-function reef(args: string[], more: NodeJS.ProcessEnv = {}): Promise<Said> {
-  return new Promise((resolve) =>
-    execFile(
-      process.execPath,
-      [REEF, ...args],
-      { cwd: world.repository, env: { ...world.env, ...more } },
-      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
-    ),
-  );
-}
+const reef = (args: string[], more?: NodeJS.ProcessEnv) => reefIn(world, args, more);
+const served = (...args: string[]) => serve(world, ...args);
 
 /** The local addresses on which a process listens, as the kernel lists them: `0100007F:1F90` is 127.0.0.1 port 8080. */
 function listening(pid: number): string[] {
@@ -52,13 +36,6 @@ function listening(pid: number): string[] {
 
 async function daemonPid(): Promise<number> {
   return (await world.client.daemon())?.pid ?? 0;
-}
-
-async function served(...args: string[]): Promise<{ port: number; token: string }> {
-  const { code, out } = await reef(['serve', '--json', ...args]);
-  expect(code).toBe(0);
-  const { address, tokenFile } = JSON.parse(out) as { address: string; tokenFile: string };
-  return { port: Number(new URL(address).port), token: readFileSync(tokenFile, 'utf8').trim() };
 }
 
 const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
@@ -124,16 +101,14 @@ verifies('X-05', 'X-06').test(
 
     await world.killDaemon();
     await world.client.call('status', {});
-    await until('the door is open again', async () => (await world.client.daemon())?.door !== undefined);
-    expect((await world.client.daemon())?.door).toBe(`http://127.0.0.1:${port}`);
+    expect(await reopened(world)).toBe(`http://127.0.0.1:${port}`);
     expect(await status(port)).toBe(200);
 
     await world.killDaemon();
     const impostor = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => impostor.listen(port, '127.0.0.1', resolve));
     await world.client.call('status', {});
-    await until('the door is open elsewhere', async () => (await world.client.daemon())?.door !== undefined);
-    const other = Number(new URL((await world.client.daemon())?.door ?? '').port);
+    const other = Number(new URL(await reopened(world)).port);
     impostor.close();
     expect([other === port, await status(other)]).toEqual([false, 401]);
   },

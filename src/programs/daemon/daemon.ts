@@ -64,7 +64,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
       socket: home.socket,
       startedAt,
       jobs: app.counts(),
-      lastSeq: app.lastSeq(),
+      lastSeq: app.news.lastSeq(),
       ...(door.address !== undefined && { door: door.address }),
     }),
     async stop(killJobs: boolean) {
@@ -90,8 +90,8 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   });
   const credential = keyFile(home.person);
   const folder = home.repository ?? home.dir;
-  const page = () => ({ repository: basename(folder), folder, version, lastSeq: app.lastSeq() });
-  const door = new DoorKeeper({ home, log, core, audit, by: OWNER.by, info: page });
+  const page = () => ({ repository: basename(folder), folder, version, lastSeq: app.news.lastSeq() });
+  const door = new DoorKeeper({ home, log, core, audit, by: OWNER.by, info: page, news: app.news });
   const server = await serveSocket({ path: home.socket, core, caller: OWNER, credential, daemon, log, audit });
   await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
   log.info('the daemon is up', { pid: process.pid, version });

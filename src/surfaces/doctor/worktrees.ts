@@ -7,6 +7,7 @@ import type { Checkout } from '../../git/checkout.ts';
 import type { Git } from '../../git/git-command.ts';
 import { findRefLock, listRefs } from '../../git/refs.ts';
 import { listWorktrees } from '../../git/worktree.ts';
+import { Changes } from '../../store/changes.ts';
 import { WorktreeTable } from '../../store/worktree-table.ts';
 import { classify, look } from '../../worktrees/care/reconcile.ts';
 import { isAbandoned, refsOf } from '../../worktrees/care/recover.ts';
@@ -51,7 +52,7 @@ async function sceneOf({ home, git, dataHome, root }: Deps): Promise<Scene> {
   const at = root();
   const wanted = worktreesFolder(checkout, { dataHome, ...(at !== undefined && { root: at }) });
   const rows = await readDatabase(home.database, (sqlite) =>
-    new WorktreeTable(sqlite).all<StoredWorktree>(checkout.commonDir),
+    new WorktreeTable(sqlite, new Changes()).all<StoredWorktree>(checkout.commonDir),
   );
   return { checkout, folder: await realpath(wanted).catch(() => wanted), rows: rows ?? [] };
 }

@@ -4,8 +4,10 @@ import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:ht
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../../src/base/clock.ts';
+import { ChangeSignal } from '../../../src/events/change-signal.ts';
 import type { Core } from '../../../src/protocol/operations.ts';
 import type { AuditEntry } from '../../../src/store/audit-table.ts';
+import { Changes } from '../../../src/store/changes.ts';
 import { keyFile } from '../../../src/surfaces/http/credential.ts';
 import { type Door, type DoorOptions, openDoor } from '../../../src/surfaces/http/door/door.ts';
 import { DoorTokens, type PageToken } from '../../../src/surfaces/http/door/door-tokens.ts';
@@ -41,6 +43,7 @@ export async function openTestDoor(
     by: 'uid:1000',
     core,
     audit: (row) => audit.push(row),
+    news: { changes: new Changes(), signal: new ChangeSignal(), lastSeq: () => 7 },
     info: () => ({ repository: 'shop', folder: '/srv/shop', version: '0.1.0', lastSeq: 7 }),
     log: { error: (message, fields) => logged.push([message, fields]) },
     pageFolder,

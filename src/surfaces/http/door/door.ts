@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { systemClock } from '../../../base/clock.ts';
@@ -14,6 +15,7 @@ import { readJson } from '../json-body.ts';
 import { type OperationDeps, operate } from '../operate.ts';
 import { refuse, untilGone } from '../response.ts';
 import type { Access, DoorTokens } from './door-tokens.ts';
+import { type News, STREAM_LIMITS, type StreamLimits, streamEvents } from './event-stream.ts';
 import { addressOf, bearer, RateLimit, refuseStranger, SECURITY_HEADERS, type Site, sitesOf } from './guards.ts';
 import { PAGE_FOLDER, pageFile } from './page-files.ts';
 
@@ -32,6 +34,7 @@ interface DoorLimits {
   /** Calls of one token. */
   burst: number;
   perSecond: number;
+  stream?: StreamLimits;
 }
 
 export interface DoorOptions extends OperationDeps {
@@ -44,6 +47,7 @@ export interface DoorOptions extends OperationDeps {
   /** Whoever shows a token is this person. */
   by: string;
   info(): PageInfo;
+  news: News;
   log: Pick<Logger, 'error'>;
   pageFolder?: string;
   limits?: DoorLimits;
@@ -122,10 +126,12 @@ interface Guards {
 }
 
 const loginSchema = z.strictObject({ code: z.string().max(200) });
+const eventsSchema = z.strictObject({ since: z.string().max(64).optional() });
 const proofSchema = z.strictObject({ tokenId: z.string().max(64), nonce: z.string().min(16).max(256) });
 
 function routesOf(options: DoorOptions, { closing, rate }: Guards): Hono<Env> {
   const { tokens, log } = options;
+  const caller = { by: options.by, surface: 'web' } as const;
   const app = new Hono<Env>();
   app.onError((error, c) => {
     const known = toReefError(error);
@@ -177,18 +183,41 @@ function routesOf(options: DoorOptions, { closing, rate }: Guards): Hono<Env> {
     const output = await operate(options, {
       operation,
       user: 'person',
-      caller: { by: options.by, surface: 'web' },
+      caller,
       input: () => bodyOf(c),
       admit: () => rate.take(c.var.access.id),
       signal: untilGone(c.env.outgoing, closing),
     });
     return c.json(output as object, 200, NOT_STORED);
   });
+  app.get('/v1/events', async (c) => {
+    const { access } = c.var;
+    if (c.env.incoming.method !== 'GET') return c.notFound(); // a HEAD would never end
+    const { since } = parsed(eventsSchema, c.req.query());
+    rate.take(access.id);
+    const response = c.env.outgoing as ServerResponse;
+    const signal = AbortSignal.any([untilGone(response, closing), access.revoked, untilOver(access)]);
+    const reader = { response, caller, since: c.req.header('last-event-id') ?? since, signal };
+    const limits = options.limits?.stream ?? STREAM_LIMITS;
+    await streamEvents({ ...options, limits }, reader).catch((error: unknown) => {
+      if (!response.headersSent) throw error;
+      log.error('an event stream broke off', { error });
+      response.destroy();
+    });
+    return RESPONSE_ALREADY_SENT;
+  });
   app.get('/v1/info', (c) => {
     rate.take(c.var.access.id);
     return c.json(options.info(), 200, NOT_STORED);
   });
   return app;
+}
+
+/** A token that is good for hours only ends what it began. */
+function untilOver({ expiresAt }: Access): AbortSignal {
+  return expiresAt === undefined
+    ? new AbortController().signal
+    : AbortSignal.timeout(Math.max(0, Date.parse(expiresAt) - systemClock.now().getTime()));
 }
 
 const NOT_STORED = { 'cache-control': 'no-store' };

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ChangeSignal } from '../../../events/change-signal.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { Change } from '../../../protocol/events.ts';
+import type { Caller, Core, OperationOutput } from '../../../protocol/operations.ts';
+import type { Changes } from '../../../store/changes.ts';
+
+/** What has happened, to be read by cursor; `signal` says when there is more. */
+export interface News {
+  changes: Pick<Changes, 'after' | 'version'>;
+  signal: Pick<ChangeSignal, 'until'>;
+  lastSeq(): number;
+}
+
+export interface StreamLimits {
+  /** A reader that takes nothing for so long is let go. It comes back with the id of the last event it got. */
+  stallMs: number;
+  /** A stream with nothing to say shows that it is alive. */
+  quietMs: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = { stallMs: 10_000, quietMs: 15_000 };
+
+interface Deps {
+  core: Pick<Core, 'events'>;
+  news: News;
+  limits: StreamLimits;
+}
+
+interface Reader {
+  response: ServerResponse;
+  caller: Caller;
+  /** Without one, from now on. */
+  since: string | undefined;
+  /** Aborted when the reader is gone, has lost its token, or the door closes. */
+  signal: AbortSignal;
+}
+
+type Page = OperationOutput<'events'>;
+type Place = { since: string; version: number; limit: number };
+
+const PAGE = 200;
+const CHUNK_CHARACTERS = 65_536;
+
+/** Server-sent events. Each is read from the store when the reader has taken those before, so a slow one costs no memory. */
+export async function streamEvents(deps: Deps, reader: Reader): Promise<void> {
+  const { core, news, limits } = deps;
+  const { response, signal, caller } = reader;
+  const since = reader.since ?? String(news.lastSeq());
+  refuseFuture(since, news.lastSeq());
+  let place: Place = { since, version: news.changes.version, limit: PAGE };
+  // A bad cursor is refused while there is still an answer to refuse with.
+  await core.events({ since, limit: 1, waitMs: 0 }, caller, signal);
+  response.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  });
+  response.flushHeaders();
+  while (!signal.aborted) {
+    place = await tellNext(deps, reader, place);
+    if (response.writableNeedDrain && !(await drained(reader, limits.stallMs))) return;
+  }
+  response.end();
+}
+
+/** A log that was lost and begun anew counts from its beginning: whoever asks for later ones would wait for ever. */
+function refuseFuture(since: string, last: number): void {
+  if (/^\d+$/.test(since) && Number(since) > last) {
+    throw new ReefError('bad_cursor', `There is no event ${since.slice(0, 64)} yet: the last one is ${last}`);
+  }
+}
+
+/** Waits for news and writes what the reader takes of them. The rest is not kept but read again. */
+async function tellNext({ core, news, limits }: Deps, reader: Reader, place: Place): Promise<Place> {
+  const { response, signal, caller } = reader;
+  const look = async () => {
+    const { version } = news.changes;
+    const page = await core.events({ since: place.since, limit: place.limit, waitMs: 0 }, caller, signal);
+    return { version, changes: news.changes.after(place.version), page };
+  };
+  const { version, changes, page } = await news.signal.until(look, {
+    isMet: (seen) => seen.changes.length > 0 || seen.page.events.length > 0 || seen.page.gap !== undefined,
+    timeoutMs: limits.quietMs,
+    signal,
+  });
+  if (signal.aborted) return place;
+  const start = startOf(page, changes);
+  if (start !== '') response.write(start);
+  const { events } = page;
+  const taken = await writeEvents(response, events);
+  return {
+    version,
+    since: String(events[taken - 1]?.seq ?? page.gap?.to ?? page.nextCursor),
+    // Of a page that is too much for this reader, about as many as it took.
+    limit: taken < events.length ? taken : Math.min(PAGE, place.limit * 2),
+  };
+}
+
+function startOf({ gap, events }: Page, changes: readonly Change[]): string {
+  const skipped = gap ? `event: gap\nid: ${gap.to}\ndata: ${JSON.stringify(gap)}\n\n` : '';
+  const changed = changes.map((change) => `event: changed\ndata: ${JSON.stringify(change)}\n\n`);
+  const start = changed.join('') + skipped;
+  return start === '' && events.length === 0 ? ': still here\n\n' : start;
+}
+
+/** How many of the events the reader has taken; at least one, unless there is none. */
+async function writeEvents(response: ServerResponse, events: Page['events']): Promise<number> {
+  let taken = 0;
+  while (taken < events.length && !(taken > 0 && response.writableNeedDrain)) {
+    let chunk = '';
+    for (; taken < events.length && chunk.length < CHUNK_CHARACTERS; taken++) {
+      chunk += `event: job\nid: ${events[taken]?.seq}\ndata: ${JSON.stringify(events[taken])}\n\n`;
+    }
+    response.write(chunk);
+    await nextTurn(); // the system takes it, if it has room
+  }
+  return taken;
+}
+
+/** False when the reader is gone, or took nothing for too long and is let go. */
+async function drained({ response, signal }: Reader, stallMs: number): Promise<boolean> {
+  try {
+    await once(response, 'drain', { signal: AbortSignal.any([signal, AbortSignal.timeout(stallMs)]) });
+    return true;
+  } catch {
+    response.destroy();
+    return false;
+  }
+}
