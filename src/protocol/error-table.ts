@@ -181,6 +181,7 @@ export const errorTable = {
   target_moved: passing(409, 1, 'The target branch keeps moving; try again.'),
   gates_failed: final(409, 1, '`reef worktree gates ID` runs the failed gates again; a person can still merge with git.'),
   gates_not_set_up: final(502, 1, 'Fix what the set-up reports (`worktree.setup` in the configuration), then repeat the command.'),
+  accept_stale: final(409, 1, 'Look at what they are now with `reef worktree diff ID`, then accept again.'),
   accept_needs_consent: final(409, 1, 'Read what is listed, then repeat with --yes.'),
   identity_missing: final(409, 1, 'Set `git config user.name` and `user.email`: the merge is committed in your name.'),
   prune_refused: final(409, 1, 'Accept, discard or hold it instead: prune never removes unmerged work.'),

@@ -88,6 +88,7 @@ const pendingSchema = z.strictObject({
 export type PendingMerge = z.infer<typeof pendingSchema>;
 
 const worktreeViewSchema = worktreeRecordSchema.extend({
+  title: text,
   createdAt: text,
   health: z.enum(['GREEN', 'AMBER', 'RED']).nullable(),
   overlap: z.array(clashSchema),
@@ -215,6 +216,10 @@ export const acceptOptionsSchema = z.strictObject({
   into: z.string().min(1).max(1_000).exactOptional(),
   whenClean: z.boolean().default(false).describe('If the target has uncommitted changes, merge as soon as it has none'),
   yes: z.boolean().default(false).describe('Accept skipped gates, unplanned files and changes to gate files'),
+  tree: oid
+    .regex(/^[0-9a-f]{40,64}$/)
+    .exactOptional()
+    .describe('Merge only these files: the tree that diff or worktree_gates named; others are refused'),
 });
 export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
 

@@ -35,9 +35,10 @@ export async function viewsOf(
   const changes = new Map(picture?.subjects.map(({ row, sample }) => [row.id, sample?.changes.flatMap(namesOf)]));
   const toView = async (row: StoredWorktree): Promise<WorktreeView> => {
     const changed = changes.get(row.id);
-    const { pending, failure, keptOn, createdAt, setup } = row;
+    const { title, pending, failure, keptOn, createdAt, setup } = row;
     return {
       ...toRecord(row),
+      title,
       createdAt,
       health: await healthOf(deps, row),
       overlap: [...(picture?.clashes.get(row.id) ?? [])],

@@ -78,6 +78,20 @@ verifies('T-30').test('a job at work, a merge under way, or no identity refuses,
   expect((await manager.view(work.id)).status).toBe('running');
 });
 
+verifies('T-33').test('who names the files merges these and no others', async () => {
+  const { manager, edit, plain, start } = await makeWorld(files);
+  const work = await start('task');
+  edit(work, 'b.txt', 'seen\n');
+  const { tree = '' } = await manager.diff(work.id);
+  edit(work, 'b.txt', 'changed since\n');
+  const before = plain('rev-parse', 'main');
+  await expect(manager.accept(work.id, { tree })).rejects.toMatchObject({ code: 'accept_stale' });
+  expect([plain('rev-parse', 'main'), (await manager.view(work.id)).status]).toEqual([before, 'running']);
+  edit(work, 'b.txt', 'seen\n');
+  expect((await manager.accept(work.id, { tree })).status).toBe('merged');
+  expect(plain('show', 'main:b.txt')).toBe('seen');
+});
+
 verifies('T-33', 'Q-52').test('a conflict names its files and changes nothing', async () => {
   const world = await makeWorld(files);
   const { manager, plain, edit, write, commit, checkout } = world;

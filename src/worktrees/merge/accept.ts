@@ -96,6 +96,7 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
   const stamp = await stampOf(git, worktree);
   const signature = await signatureOf(deps);
   const tip = await commitWork(deps, { row, worktree, message, signature });
+  refuseOthers(id, tip.tree, options);
   const merged = await commitMerge(deps, worktree, { row, strategy: options.strategy, onto, tip, message, signature });
   await deps.at('accept.committed');
   const noted = await judge(deps, { row, worktree, onto, tip, merged, target, yes: options.yes });
@@ -121,6 +122,13 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
     files: outcome.files,
   };
   return { ...pend(deps, id, options, pending), noted };
+}
+
+/** Who names the files wants these and no others. */
+function refuseOthers(id: string, now: Oid, { tree }: Options): void {
+  if (tree === undefined || tree === now) return;
+  const message = `The files of ${id} have changed since you looked: they were ${tree.slice(0, 12)} and are ${now.slice(0, 12)}.`;
+  throw new ReefError('accept_stale', message, { details: { tree: now } });
 }
 
 /** A commit to the target between git's look and git's step makes it fail: then the target has moved. */

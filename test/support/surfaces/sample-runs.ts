@@ -91,6 +91,7 @@ export function sampleRecord(changes: Partial<WorktreeRecord> = {}): WorktreeRec
 export function sampleWorktree(changes: Partial<WorktreeView> = {}): WorktreeView {
   return {
     ...sampleRecord(),
+    title: 'Mend the tax',
     createdAt: '2026-03-01T12:00:00.000Z',
     health: 'AMBER',
     overlap: [],

@@ -58,7 +58,8 @@ function endCommands(worktree: Command, run: Run): void {
     .option('--message <text>', 'message of the commit')
     .option('--into <branch>', 'branch to merge into (default: the one the worktree was made from)')
     .option('--when-clean', 'if the target has uncommitted changes, merge as soon as it has none')
-    .option('--yes', 'accept skipped gates, unplanned files and changes to what judges or executes');
+    .option('--yes', 'accept skipped gates, unplanned files and changes to what judges or executes')
+    .option('--tree <id>', 'only these files: the tree that `reef worktree diff ID --json` names');
   define(accept, 'acceptWorktree');
   const discard = worktree.command('discard').description('Remove a worktree; its work is kept on a git ref');
   define(discard.argument('<id>', ID), 'discardWorktree');
