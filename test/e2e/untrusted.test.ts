@@ -106,6 +106,8 @@ const typed = (agent: string): string[][] => [
   ],
   ...['add', 'get', 'update', 'delete'].map((verb) => ['vault', verb, 'x']),
   ...[['trust'], ['grants'], ['daemon', 'status'], ['completions', 'bash'], ['doctor'], ['init']],
+  ...[['usage'], ['events'], ['review', '@last', 'look again'], ['top'], ['host']],
+  ...[['serve'], ['open'], ['token', 'rotate'], ['serve', '--close']],
 ];
 /** The last one of every trace, and one that makes a repository of its own. */
 const ELSEWHERE = ['daemon stop', 'demo'];
@@ -168,5 +170,5 @@ verifies('X-15', 'X-116', 'X-72')
       ]);
       expect([trusted.trace.split('\n').some(sings), existsSync(canary)]).toEqual([true, true]);
     },
-    300_000,
+    600_000,
   );
