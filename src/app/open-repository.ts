@@ -13,9 +13,11 @@ import type { ChangeSignal } from '../events/change-signal.ts';
 import type { Checkout } from '../git/checkout.ts';
 import { createGit, type Git } from '../git/git-command.ts';
 import type { Capabilities } from '../process/capabilities.ts';
+import { contained } from '../process/chain.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { WorktreeRecord } from '../protocol/worktrees.ts';
 import type { ReefBlock } from '../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../runtime/config/trust-file.ts';
 import type { Store } from '../store/store.ts';
@@ -26,6 +28,7 @@ import { worktreeGates } from '../workflow/runs/worktree-gates.ts';
 import { boundGates } from '../workflow/workers/bound-gates.ts';
 import { namingWithheld } from '../workflow/workers/withheld-variables.ts';
 import { GitWorktreeManager } from '../worktrees/manager.ts';
+import { asUserIn } from './as-user.ts';
 import { openCodeContext, referencesOf } from './code-context.ts';
 import { CodeOperations } from './code-operations.ts';
 import { StateOperations } from './state-operations.ts';
@@ -114,6 +117,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
         abort: new AbortController().signal,
       }),
     gatesOf: worktreeGates({ ...gates, ...deps, project, openDir: createSafeDir }),
+    asUser: asUserIn(root, env),
     vacate: (path) => context.servers.spinDownServer(path),
     references: referencesOf(context),
     items,
@@ -126,7 +130,37 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
   const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
   const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
   context.servers.follow(activity);
-  return { root, git, project, notices, gates, context, worktrees, code, states, activity };
+  const shellIn = (id: string) => openShell(deps, { worktree: worktrees.record(id), root, gateEnv: gates.gateEnv });
+  return { root, git, project, notices, gates, context, worktrees, code, states, activity, shellIn };
+}
+
+interface ShellPlace {
+  worktree: WorktreeRecord;
+  root: string;
+  gateEnv(path: string): Record<string, string>;
+}
+
+/**
+ * A shell for a person, who meets there what a gate meets: its environment, and its sandbox. It is not ours to watch, so what it
+ * guards stays guarded until we end.
+ */
+async function openShell(deps: RepositoryDeps, { worktree, root, gateEnv }: ShellPlace) {
+  const { env, capabilities, guards } = deps;
+  const { id, path, branch, portBase } = worktree;
+  if (path === null)
+    throw new ReefError('worktree_state', `The worktree ${id} is ${worktree.status} and has no folder.`);
+  const own = { REEF_WORKTREE: path, REEF_ROOT: root, REEF_BRANCH: branch, REEF_PORT_BASE: `${portBase}` };
+  const given = { ...gateEnv(path), ...own };
+  const sandbox = await worktreeSandbox(deps, path, given);
+  if (!sandbox) return { path, isSandboxed: false, command: [env.shell], env: own };
+  guards.enter(path);
+  const file = env.shell.startsWith(`${env.home}/`) ? '/bin/sh' : env.shell; // its home is empty
+  return {
+    path,
+    isSandboxed: true,
+    command: contained({ file, args: [], cwd: path, sandbox }, capabilities),
+    env: given,
+  };
 }
 
 /** How gates run, in a run and before a merge. */

@@ -24,13 +24,18 @@ interface WorktreeOperationsDeps {
   jobs: JobManager;
   code: CodeOperations;
   operations: RunOperations;
+  shellIn(id: string): Promise<OperationOutput<'worktree_shell'>>;
 }
 
 export function createWorktreeOperations(deps: WorktreeOperationsDeps): WorktreeCore {
-  const { worktrees, store, newId, redact, status, starter, engine, jobs, code, operations } = deps;
+  const { worktrees, store, newId, redact, status, starter, engine, jobs, code, operations, shellIn } = deps;
   return {
     review: (request, caller) => review({ worktrees, store, status, jobs, operations, redact }, request, caller),
-    worktrees: async ({ all }) => ({ worktrees: await worktrees.list({ all }) }),
+    async worktrees({ all }, { surface }) {
+      const asked = worktrees.refreshPullRequests();
+      if (surface === 'cli') await asked; // a page asks again and again, and waits for no forge
+      return redact({ worktrees: await worktrees.list({ all }) });
+    },
     async worktree_create({ taskId, cwd, ...task }) {
       const { base } = await worktrees.startingPoint({ cwd, base: task.base });
       const record = await worktrees.submit({ ...task, base, taskId: taskId ?? newId() });
@@ -54,6 +59,9 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       const { runId } = await operations.workIn(updated.id, { guidance, agent }, caller);
       return { ...updated, runId };
     },
+    worktree_push: async ({ id, ...options }) => redact(await worktrees.push(id, options)),
+    worktree_pr: async ({ id, ...options }) => redact(await worktrees.pullRequest(id, options)),
+    worktree_shell: ({ id }) => shellIn(worktrees.idOf(id)),
     async diff({ id }, { jobId }) {
       if (jobId !== undefined && worktrees.idOf(id) !== store.jobs.get(jobId)?.job.worktree) {
         throw new ReefError('not_yours', 'a job may look at its own worktree only');

@@ -184,6 +184,10 @@ export const errorTable = {
   accept_stale: final(409, 1, 'Look at what they are now with `reef worktree diff ID`, then accept again.'),
   accept_needs_consent: final(409, 1, 'Read what is listed, then repeat with --yes.'),
   identity_missing: final(409, 1, 'Set `git config user.name` and `user.email`: the merge is committed in your name.'),
+  remote_unknown: final(400, 2, 'Add one with `git remote add origin ADDRESS`, or name one with --remote.'),
+  push_refused: passing(502, 1, 'Mend what git says and repeat the command, or push it by hand as the message shows.'),
+  nothing_to_push: final(409, 1, '`reef worktree diff ID` shows what a worktree changes.'),
+  forge_refused: passing(502, 1, 'The branch is pushed. Mend what the program says and repeat the command, or open the pull request by hand.'),
   prune_refused: final(409, 1, 'Accept, discard or hold it instead: prune never removes unmerged work.'),
   kept_not_found: final(404, 4, '`git for-each-ref refs/reef` lists the work that is kept.'),
   // daemon and home

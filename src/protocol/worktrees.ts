@@ -87,6 +87,20 @@ const pendingSchema = z.strictObject({
 });
 export type PendingMerge = z.infer<typeof pendingSchema>;
 
+const checkResultSchema = z.enum(['passed', 'failed', 'pending']);
+const pullRequestSchema = z.strictObject({
+  /** The command line of the forge that was asked. */
+  program: z.enum(['gh', 'glab']),
+  number: z.number().int(),
+  url: text,
+  state: z.enum(['open', 'merged', 'closed']),
+  checks: z.array(z.strictObject({ name: text, result: checkResultSchema, url: text.exactOptional() })),
+  review: z.enum(['approved', 'changes_requested']).exactOptional(),
+  /** When the forge said so. */
+  at: text,
+});
+export type PullRequest = z.infer<typeof pullRequestSchema>;
+
 const worktreeViewSchema = worktreeRecordSchema.extend({
   title: text,
   createdAt: text,
@@ -102,6 +116,7 @@ const worktreeViewSchema = worktreeRecordSchema.extend({
   drift: driftSchema.nullable(),
   setup: z.strictObject({ state: z.enum(['none', 'done', 'failed']), message: text.exactOptional() }),
   pending: pendingSchema.exactOptional(),
+  pr: pullRequestSchema.exactOptional(),
   failure: z.strictObject({ code: text, message: text }).exactOptional(),
   /** Where its work is kept when it has no folder. */
   ref: text.exactOptional(),
@@ -146,6 +161,41 @@ const updatedSchema = z.strictObject({
   files: z.array(text),
 });
 export type UpdatedWorktree = z.infer<typeof updatedSchema>;
+
+export const pushOptionsSchema = z.strictObject({
+  remote: z.string().min(1).max(255).exactOptional().describe('Default: where git would push the target branch'),
+  branch: z.string().min(1).max(240).exactOptional().describe('Name of the branch there; default: one of its own'),
+  yes: z.boolean().default(false).describe('Push changes to files that judge or execute'),
+});
+export type PushOptions = z.output<typeof pushOptionsSchema>;
+
+const pushedSchema = z.strictObject({
+  id: text,
+  remote: text,
+  branch: text,
+  commit: oid,
+  /** `current`: the remote has all of it already. */
+  status: z.enum(['pushed', 'current']),
+  /** Where a person opens a pull request, as the forge said. */
+  address: text.exactOptional(),
+  /** What the user agreed to with --yes. */
+  noted: z.array(text),
+});
+export type PushedWorktree = z.infer<typeof pushedSchema>;
+
+export const pullRequestOptionsSchema = pushOptionsSchema.extend({
+  into: z.string().min(1).max(1_000).exactOptional().describe('The branch it is to be merged into there'),
+  draft: z.boolean().default(false),
+});
+export type PullRequestOptions = z.output<typeof pullRequestOptionsSchema>;
+
+const openedSchema = pushedSchema.extend({
+  /** Absent: the command line of the forge is not there, and `address` is to be opened by hand. */
+  pr: pullRequestSchema.exactOptional(),
+  /** The program that would have opened it. */
+  missing: text.exactOptional(),
+});
+export type OpenedPullRequest = z.infer<typeof openedSchema>;
 
 /** Ignored files are in no commit: they are named, not kept. */
 const keptSchema = z.strictObject({ ref: text, command: text, ignored: z.array(text) });
@@ -337,6 +387,37 @@ export const worktreeOperations = {
     summary: 'Merge a worktree into its target branch. A checkout with uncommitted changes is not touched.',
     input: acceptOptionsSchema.extend({ id }),
     output: acceptedSchema,
+  }),
+  worktree_push: operation({
+    effect: 'acts',
+    for: ['person'],
+    noTool: 'what leaves this machine is sent by people',
+    summary: 'Push the work of a worktree to a branch of its own at a remote, as one commit.',
+    input: pushOptionsSchema.extend({ id }),
+    output: pushedSchema,
+  }),
+  worktree_pr: operation({
+    effect: 'acts',
+    for: ['person'],
+    noTool: 'what leaves this machine is sent by people',
+    summary: "Push a worktree and open a pull request with the forge's own command line, or look at the one it has.",
+    input: pullRequestOptionsSchema.extend({ id }),
+    output: openedSchema,
+  }),
+  worktree_shell: operation({
+    effect: 'acts',
+    for: ['person'],
+    noTool: 'a shell is for a person at a terminal',
+    summary: 'Say how a person opens a shell in a worktree: in its sandbox, if agents worked there in one.',
+    input: z.strictObject({ id }),
+    output: z.strictObject({
+      path: text,
+      isSandboxed: z.boolean(),
+      /** What starts the shell; of `sh`, the first is the program. */
+      command: z.array(text),
+      /** In a sandbox all of its environment; elsewhere what comes on top of the person's own. */
+      env: z.record(z.string(), text),
+    }),
   }),
   worktree_discard: operation({
     effect: 'ends',

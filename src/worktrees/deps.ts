@@ -29,6 +29,16 @@ export interface ReferenceSource {
 /** Runs a program to its end. Throws where it refuses, as in a repository that is not trusted. */
 type RunCommand = (spec: RunSpec) => Promise<Omit<RunResult, 'truncated'>>;
 
+/**
+ * Runs a program as the user would in the main checkout, with their environment and their credentials, and nobody at its
+ * terminal. Undefined: it is not on PATH.
+ */
+export type AsUser = (
+  program: string,
+  args: readonly string[],
+  options: { timeoutMs: number; input?: string },
+) => Promise<{ code: number | null; timedOut: boolean; stdout: string; stderr: string } | undefined>;
+
 /** What a trusted repository contributes. It is read from the main checkout each time. */
 interface RepositoryItems {
   /** The text of `.worktreeinclude`. */
@@ -62,7 +72,7 @@ export interface GateCheckout {
 export type Notice =
   | { kind: 'hot_clash'; worktrees: [string, string]; files: string[] }
   | {
-      kind: 'setup_failed' | 'lost' | 'pending' | 'merged' | 'accept_failed' | 'left_over';
+      kind: 'setup_failed' | 'lost' | 'pending' | 'merged' | 'accept_failed' | 'left_over' | 'pull_request';
       worktreeId: string;
       message: string;
     };
@@ -98,6 +108,7 @@ export interface Deps {
   gatesOf(worktreeId: string): Promise<ConfiguredGate[]>;
   items: RepositoryItems;
   run: RunCommand;
+  asUser: AsUser;
   self: ProcessIdentity;
   fold: Fold;
   /** Bytes free where worktrees are made. */
@@ -124,7 +135,7 @@ export interface Settings {
 const DEFAULTS = { maxActive: 8, overlapThreshold: 1, slicerHops: 2, leastMs: 2_000, pendingPollMs: 2_000 };
 
 type Given = Pick<Deps, 'git' | 'store' | 'clock' | 'log' | 'run'>;
-type Defaulted = Pick<Deps, 'vacate' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
+type Defaulted = Pick<Deps, 'asUser' | 'vacate' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
 
 export interface ManagerOptions extends Given, Partial<Defaulted> {
   /** The main checkout. */
@@ -164,6 +175,7 @@ export async function openDeps(
     gateCheckouts: new Map(),
     changed: new ChangeSignal(),
     fold: await foldOf(checkout.toplevel),
+    asUser: options.asUser ?? (() => Promise.resolve(undefined)),
     vacate: options.vacate ?? (() => Promise.resolve()),
     gatesOf: options.gatesOf ?? (async () => []),
     items: options.items ?? {},

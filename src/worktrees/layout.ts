@@ -71,6 +71,8 @@ export const refs = {
   /** A merge that waits for its target. */
   accepted: (id: string) => `refs/reef/accepted/${id}`,
   archive: (id: string) => `refs/reef/archive/${id}`,
+  /** What was pushed to a remote last; the next push is made on top of it. */
+  pushed: (id: string) => `refs/reef/pushed/${id}`,
   branch: (name: string) => `refs/heads/${name}`,
 };
 

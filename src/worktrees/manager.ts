@@ -8,7 +8,11 @@ import {
   type ConflictReport,
   type JudgedTree,
   type KeptWork,
+  type OpenedPullRequest,
   type PruneReport,
+  type PullRequestOptions,
+  type PushedWorktree,
+  type PushOptions,
   type ReconcileReport,
   type UpdatedWorktree,
   type WorktreeDiff,
@@ -19,6 +23,8 @@ import { Background } from './background.ts';
 import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
 import { type Deps, layoutNow, type ManagerOptions, openDeps, type Settings } from './deps.ts';
+import { openPullRequest, refreshPullRequests } from './forge/pull-request.ts';
+import { pushWorktree } from './forge/push.ts';
 import { enterBranch, mergeBack } from './fork.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
@@ -109,6 +115,10 @@ export class GitWorktreeManager {
   async startingPoint(from: { cwd?: string | undefined; base?: string | undefined }) {
     const { branch, commit } = await findBaseAt(this.#deps, from);
     return { base: branch === '' ? commit : `refs/heads/${branch}`, ...(branch !== '' && { target: branch }) };
+  }
+
+  record(id: string): WorktreeRecord {
+    return toRecord(this.#deps.records.get(id));
   }
 
   openIds(): string[] {
@@ -354,6 +364,23 @@ export class GitWorktreeManager {
     const row = this.#deps.records.get(id);
     const gates = await this.#deps.gatesOf(id);
     return this.#background.track(compareWithBase(this.#deps, { row, gates, gate, log, base: row.base.commit }));
+  }
+
+  /** Puts its work on a branch of its own at a remote. */
+  async push(text: string, options: PushOptions): Promise<PushedWorktree> {
+    const id = this.idOf(text);
+    const { base, tree, forge, ...pushed } = await this.#alone(id, () => pushWorktree(this.#deps, id, options));
+    return pushed;
+  }
+
+  async pullRequest(text: string, options: PullRequestOptions): Promise<OpenedPullRequest> {
+    const id = this.idOf(text);
+    return this.#alone(id, () => openPullRequest(this.#deps, id, options));
+  }
+
+  /** Asks the forges about open pull requests that nobody has looked at for a while. */
+  refreshPullRequests(): Promise<void> {
+    return this.#background.track(this.#deps.locks.run('pull requests', () => refreshPullRequests(this.#deps)));
   }
 
   async diff(text: string): Promise<WorktreeDiff> {

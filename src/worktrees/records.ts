@@ -1,8 +1,9 @@
 import type { Oid } from '../git/ref-name.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { PendingMerge, WorktreeRecord, WorktreeStatus } from '../protocol/worktrees.ts';
+import type { PendingMerge, PullRequest, WorktreeRecord, WorktreeStatus } from '../protocol/worktrees.ts';
 import type { Store } from '../store/store.ts';
+import type { ForgeRepository } from './forge/remote.ts';
 
 /** Written before the work begins: after a kill the row says what to look for. */
 export type Intent = { by: ProcessIdentity } & (
@@ -41,6 +42,9 @@ export interface StoredWorktree extends WorktreeRecord {
   /** Files that the last update left in conflict; those without marks took one side. */
   conflict?: { files: string[]; unmarked: string[] };
   merged?: { commit: Oid; target: string };
+  /** What lies at a remote, on a branch of its own. */
+  pushed?: { remote: string; branch: string; commit: Oid; tree: Oid };
+  pr?: PullRequest & ForgeRepository;
   /** The ref that holds its work while it has no folder. */
   keptOn?: string;
   failure?: { code: string; message: string };

@@ -35,7 +35,7 @@ export async function viewsOf(
   const changes = new Map(picture?.subjects.map(({ row, sample }) => [row.id, sample?.changes.flatMap(namesOf)]));
   const toView = async (row: StoredWorktree): Promise<WorktreeView> => {
     const changed = changes.get(row.id);
-    const { title, pending, failure, keptOn, createdAt, setup } = row;
+    const { title, pending, failure, keptOn, createdAt, setup, pr } = row;
     return {
       ...toRecord(row),
       title,
@@ -46,6 +46,7 @@ export async function viewsOf(
       drift: changed ? driftOf(row.changePlan, changed, deps.fold) : null,
       setup,
       ...(pending && { pending: without(pending, 'options') }),
+      ...(pr && { pr: without(pr, 'host', 'path') }),
       ...(failure && { failure }),
       ...(keptOn !== undefined && { ref: keptOn }),
     };

@@ -38,7 +38,7 @@ export const surfaces = page('surfaces', {
   'U-42': { from: '+', says: "notifications come from the browser or from the user's own command", status: 'todo', because: 'the command of a person runs for questions, halts and ends; those of the browser are not proved yet' },
   'U-43': { from: '+', says: 'the page stays within its budgets of bytes, frames and memory', status: 'todo', because: 'not built yet: it came after the first build' },
   'U-48': { from: '+', says: 'reef top shows the overview live at a terminal and answers in place', status: 'done' },
-  'U-49': { from: '+', says: "reef worktree push and pr publish a branch by the forge's own command line", status: 'todo', because: 'not built yet: it came after the first build' },
-  'U-50': { from: '+', says: "reef worktree shell opens a shell with the worktree's environment", status: 'todo', because: 'not built yet: it came after the first build' },
+  'U-49': { from: '+', says: "reef worktree push and pr publish a branch by the forge's own command line", status: 'done' },
+  'U-50': { from: '+', says: "reef worktree shell opens a shell with the worktree's environment", status: 'done' },
   'U-51': { from: '+', says: 'reef acp serves editors that speak the Agent Client Protocol', status: 'todo', because: 'not built yet: it came after the first build' },
 });

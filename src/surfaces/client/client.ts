@@ -54,6 +54,8 @@ const LONG: readonly OperationName[] = [
   'accept',
   'worktree_gates',
   'worktree_update',
+  'worktree_push',
+  'worktree_pr',
   'worktree_setup',
   'worktree_create',
 ];

@@ -4,6 +4,7 @@ import { stopsMerge } from '../../protocol/stops-merge.ts';
 import type { GateVerdict } from '../../protocol/workflow.ts';
 import type { Clash, WorktreeView } from '../../protocol/worktrees.ts';
 import { type Cell, heading, table } from './columns.ts';
+import { pullRequestWords } from './pull-request.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
@@ -29,7 +30,8 @@ export function worktreeTable(worktrees: readonly WorktreeView[], style: Style):
   return table([titles, ...rows], style.width);
 }
 
-function statusWords({ status, queue, pending, failure }: WorktreeView, short: (id: string) => string): string {
+function statusWords({ status, queue, pending, failure, pr }: WorktreeView, short: (id: string) => string): string {
+  if (pr) return `${status} (${pullRequestWords(pr)})`;
   if (failure) return `${status} (${failure.code})`;
   if (pending) return `${status} (waits for ${pending.target})`;
   if (!queue) return status;

@@ -148,7 +148,7 @@ async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
 
 /** Refs that may carry a lock of ours. */
 export function refsOf({ id, branch, intent }: StoredWorktree): string[] {
-  const own = [refs.held(id), refs.discarded(id), refs.accepted(id), refs.archive(id), ...passing(id)];
+  const own = [refs.held(id), refs.discarded(id), refs.accepted(id), refs.archive(id), refs.pushed(id), ...passing(id)];
   const target = intent?.kind === 'accept' ? [refs.branch(intent.target)] : [];
   return [refs.branch(branch), ...own, ...target];
 }

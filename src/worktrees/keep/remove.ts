@@ -69,7 +69,7 @@ async function forget(deps: Deps, { path, branch }: Removing): Promise<void> {
 
 /** A held worktree comes back, so it keeps its ref and its ports. */
 async function letGo(deps: Deps, { id, status }: StoredWorktree): Promise<void> {
-  const others = status === 'held' ? [] : [refs.accepted(id), refs.held(id)];
+  const others = status === 'held' ? [] : [refs.accepted(id), refs.held(id), refs.pushed(id)];
   await dropRefs(deps, [...passing(id), ...others]);
   if (status !== 'held') deps.ports.release(id);
 }

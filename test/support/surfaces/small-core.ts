@@ -117,6 +117,14 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     worktree_create: async () => sampleRecord(),
     worktree_setup: async () => sampleWorktree({ setup: { state: 'done' } }),
     worktree_update: async () => ({ id: 'one', target: 'main', status: 'current', files: [] }),
+    worktree_push: async () => ({
+      ...{ id: 'one', remote: 'origin', branch: 'reef/one', commit, status: 'pushed', noted: [] },
+    }),
+    worktree_pr: async () => ({
+      ...{ id: 'one', remote: 'origin', branch: 'reef/one', commit, status: 'current', noted: [] },
+      address: 'https://forge.example/acme/shop/compare/main...reef/one',
+    }),
+    worktree_shell: async () => ({ path: '/tmp', isSandboxed: false, command: ['/bin/sh'], env: {} }),
     worktree_gates: async () => ({ id: 'one', tree: commit, gates: [{ gate: 'test', result: 'passed' }] }),
     diff: async () => ({
       base: commit,

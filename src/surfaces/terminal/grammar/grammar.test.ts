@@ -30,6 +30,7 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ diff: ['worktree diff'], accept: ['worktree accept'], worktree_discard: ['worktree discard'] },
   ...{ worktree_restore: ['worktree restore'], worktree_hold: ['worktree hold'], worktree_prune: ['worktree prune'] },
   ...{ conflicts: ['conflicts'], worktree_gates: ['worktree gates'], worktree_update: ['worktree update'] },
+  ...{ worktree_push: ['worktree push'], worktree_pr: ['worktree pr'], worktree_shell: ['worktree shell'] },
   ...{ get_file_outline: ['code outline'], get_directory_outline: ['code tree'], get_symbol: ['code symbol'] },
   ...{ get_symbol_references: ['code refs'], find_symbols: ['code find'], code_search: ['code search'] },
   ...{ repo_state: ['state'], artifact_read: ['state artifact'], context_calls: ['state calls'] },

@@ -4,6 +4,7 @@ import { collect, definer, TASK_ID as ID, type Run, wholeNumber } from './define
 export function declare(program: Command, run: Run): void {
   const worktree = program.command('worktree').description('Manage the worktrees in which agents work');
   makeCommands(worktree, run);
+  leaveCommands(worktree, run);
   endCommands(worktree, run);
   reviewCommand(program, run);
   stateCommands(program, run);
@@ -46,6 +47,34 @@ function makeCommands(worktree: Command, run: Run): void {
   define(update, 'updateWorktree', 'reef worktree update @last --agent claude');
   const diff = worktree.command('diff').description('Show what a worktree changes, compared with its base');
   define(diff.argument('<id>', ID), 'diffWorktree');
+}
+
+function leaveCommands(worktree: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/worktree-leave.ts'));
+  const toRemote = (command: Command) =>
+    command
+      .argument('<id>', ID)
+      .option('--remote <name>', 'remote to push to (default: where git would push the target branch)')
+      .option('--branch <name>', 'name of the branch there')
+      .option('--yes', 'push changes to files that judge or execute');
+  const push = worktree
+    .command('push')
+    .description('Push the work of a worktree to a branch of its own at a remote, with your own git');
+  define(toRemote(push), 'pushWorktree', 'reef worktree push @last --remote origin');
+  const pr = worktree
+    .command('pr')
+    .description(
+      "Push, and open a pull request with the forge's own program (gh or glab); again: push what is new, show its checks",
+    )
+    .option('--into <branch>', 'the branch it is to be merged into there')
+    .option('--draft', 'open it as a draft');
+  define(toRemote(pr), 'openPullRequest');
+  const shell = worktree
+    .command('shell')
+    .description('Open a shell in a worktree, with its environment, and in its sandbox if it has one')
+    .argument('<id>', ID)
+    .argument('[command]', 'run this in it and end');
+  define(shell, 'openShell', 'reef worktree shell @last "npm test"');
 }
 
 function endCommands(worktree: Command, run: Run): void {
