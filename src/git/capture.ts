@@ -2,6 +2,7 @@ import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import { checkHistory } from './check-history.ts';
 import type { Checkout } from './checkout.ts';
 import { commitTree } from './commit.ts';
 import type { Git } from './git-command.ts';
@@ -36,7 +37,8 @@ const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 
 /**
  * Keeps the files of a checkout, all but ignored ones, as a commit. It works on a copy of the index: index, branch and
- * files stay as they are. It refuses a merge or rebase under way, a repository inside, and more than 2 GiB of changes.
+ * files stay as they are. It refuses a merge or rebase under way, a repository inside, more than 2 GiB of
+ * changes, and a history or an index that no checkout could be made of.
  */
 export async function capture(git: Git, checkout: Checkout, options: CaptureOptions): Promise<Capture> {
   const ref = checkRef(options.ref);
@@ -57,6 +59,7 @@ export async function capture(git: Git, checkout: Checkout, options: CaptureOpti
   });
   const signature = { ...AUTHOR, at: options.at };
   const commit = await commitTree(git, checkout, { tree, parents: [parent], message: options.message, signature });
+  await checkHistory(git, checkout, commit);
   const last = (await readRef(git, checkout, ref)) ?? null;
   if (!(await setRef(git, checkout, { ref, to: commit, from: last }))) {
     throw new ReefError('git_locked', `${ref} was moved by another capture.`);
