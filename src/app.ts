@@ -57,7 +57,7 @@ export async function openApp(options: AppOptions) {
   const eventLog = new EventLog({ rows: store.events, clock, redact });
   const storage = { store, log: eventLog, clock, savedGrants: new GrantsFile(grantsPath(env)) };
   const signal = new ChangeSignal();
-  const snapshotter = openSnapshotter({ store, hook, clock, log });
+  const snapshotter = openSnapshotter({ store, hook, clock, log, redact });
 
   const registry = new AdapterRegistry(() => readSettings().agents);
   const folder = home.repository ?? home.dir;
@@ -149,7 +149,10 @@ function openAudit({ store, clock, log, onCall }: { store: Store; clock: Clock; 
   };
 }
 
-function openSnapshotter({ log, ...deps }: { store: Store; hook: SnapshotFile; clock: Clock; log: Logger }) {
+function openSnapshotter({
+  log,
+  ...deps
+}: Omit<ConstructorParameters<typeof Snapshotter>[0], 'onFailure'> & { log: Logger }) {
   const onFailure = limited(deps.clock, (error: unknown, count) =>
     log.warn('state.json cannot be written', { error, count }),
   );

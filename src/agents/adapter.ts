@@ -145,7 +145,7 @@ export interface LaunchPlan {
 }
 
 export type AgentLine =
-  /** `json` is the parsed line; a line over 1 MiB arrives as a skeleton with long strings cut. */
+  /** `json` is the parsed line; a line over 256 KiB arrives as a skeleton with long strings and lists cut. */
   { stream: 'out'; json: Json; skeleton: boolean } | { stream: 'err'; text: string };
 
 export type Effect =

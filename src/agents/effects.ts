@@ -13,6 +13,10 @@ import { addTokens, addUsage, usageSoFar } from './usage.ts';
 const TEXT_FLUSH = 4 * 1024;
 const LAST_TEXT_CAP = 16 * 1024;
 const RAW_CAP = 1024;
+/** Each is an event or more, and nothing else happens until all of them are stored. No agent says so much in a line. */
+const MOST_EFFECTS = 120;
+/** A tool that was called before so many others and never ended is forgotten. */
+const MOST_OPEN = 250;
 
 /** The line that led to the effects, and where it stands in the raw file. */
 export interface Source {
@@ -26,10 +30,12 @@ export interface Source {
 
 /** What an adapter understood of one line becomes events, questions and messages of the job. */
 export function applyEffects(tx: JobTransaction, effects: Effect[], source: Source): void {
-  for (const [index, effect] of effects.entries()) {
+  for (const [index, effect] of effects.slice(0, MOST_EFFECTS).entries()) {
     if (effect.do !== 'text') flushText(tx);
     applyEffect(tx, effect, { ...source, index });
   }
+  const left = effects.length - MOST_EFFECTS;
+  if (left > 0) tx.warn(`one line said ${effects.length} things; the last ${left} were left out`);
 }
 
 function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { index: number }): void {
@@ -87,7 +93,7 @@ function emitAgentEvent(tx: JobTransaction, event: Extract<Effect, { do: 'emit' 
 
 function trackTools(tx: JobTransaction, event: EventBody): void {
   const { openTools } = tx.runtime;
-  if (event.type === 'tool_call') tx.runtime.openTools = [...openTools, event.payload.id];
+  if (event.type === 'tool_call') tx.runtime.openTools = [...openTools.slice(-MOST_OPEN), event.payload.id];
   if (event.type === 'progress' && event.payload.kind === 'tool_result') {
     const { id } = event.payload;
     tx.runtime.openTools = openTools.filter((open) => open !== id);
@@ -131,7 +137,7 @@ export function flushText(tx: JobTransaction, isWhole = false): void {
 /** Keeps the last message whole, although it became several events: it is the job's final output. */
 function keepText(tx: JobTransaction, text: string, id: string | null): void {
   const before = id !== null && id === tx.runtime.lastTextId ? tx.runtime.lastText : '';
-  tx.runtime.lastText = tx.storage.log.redact(before + text).slice(-LAST_TEXT_CAP);
+  tx.runtime.lastText = tx.storage.log.excerpt(before + text, -LAST_TEXT_CAP);
   tx.runtime.lastTextId = id;
 }
 
@@ -239,7 +245,7 @@ export function noteStderr(tx: JobTransaction, text: string): void {
 }
 
 function excerpt(tx: JobTransaction, line: string): string {
-  return capText(tx.storage.log.redact(line), RAW_CAP);
+  return capText(tx.storage.log.excerpt(line, RAW_CAP + 1), RAW_CAP);
 }
 
 function reference(tx: JobTransaction, source: Source): string {

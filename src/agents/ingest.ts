@@ -6,7 +6,8 @@ import { applyEffects, flushText, noteBadLine, noteStderr, type Source } from '.
 import type { JobTransaction } from './job-transaction.ts';
 
 const BATCH_LINES = 150;
-const BATCH_BYTES = 1024 * 1024;
+/** What is read between two looks at everything else. */
+const BATCH_BYTES = 256 * 1024;
 const STDERR_LINES = 50;
 const STDERR_TAIL = 4096;
 
@@ -81,13 +82,16 @@ function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line)
   }
   const effects = translate(tx, adapter, read);
   if (source.stream === 'out') tx.runtime.wasHeard = true;
-  else tx.runtime.stderrTail = `${tx.runtime.stderrTail}${tx.storage.log.redact(source.text)}\n`.slice(-STDERR_TAIL);
+  else
+    tx.runtime.stderrTail = `${tx.runtime.stderrTail}${tx.storage.log.excerpt(source.text, -STDERR_TAIL)}\n`.slice(
+      -STDERR_TAIL,
+    );
   if (source.stream === 'err' && effects.length === 0) noteStderr(tx, source.text);
   applyEffects(tx, effects, source);
 }
 
 function readProtocolLine(line: Line): AgentLine | { why: string } {
-  if (line.truncated) return { why: 'longer than 16 MiB' };
+  if (line.truncated) return { why: 'longer than 16 MiB, or longer than 512 KiB without its long strings and lists' };
   const parsed = parseJson(line.text);
   return parsed.ok
     ? { stream: 'out', json: parsed.value as Json, skeleton: line.skeleton === true }

@@ -153,6 +153,7 @@ describe('status', () => {
           store: storage.store,
           hook: file,
           clock: storage.clock,
+          redact: (value) => storage.log.redact(value),
           onFailure: () => undefined,
         });
         await snapshotter.close();

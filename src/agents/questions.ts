@@ -12,7 +12,7 @@ import { enqueueAnswer, type GivenAnswer, settleRow } from './outbox.ts';
 
 const QUESTION_CAP = 60 * 1024;
 /** What is longer is kept whole up to here, for whoever wants to allow it; beyond, it can only be denied. */
-const WHOLE_CAP = 1024 * 1024;
+const WHOLE_CAP = 256 * 1024;
 
 interface Asking {
   requestId: string;

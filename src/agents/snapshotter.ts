@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { AgentEvent } from '../protocol/events.ts';
 import { takeWork } from '../store/kept-work.ts';
+import type { StoredQuestion } from '../store/question-table.ts';
 import type { PersistenceHook, Snapshot } from '../store/snapshot-file.ts';
 import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
@@ -16,6 +17,7 @@ interface SnapshotDeps {
   store: Store;
   hook: PersistenceHook;
   clock: Clock;
+  redact: <T>(value: T) => T;
   onFailure: (error: unknown) => void;
 }
 
@@ -57,7 +59,7 @@ export class Snapshotter {
 
   async #save(): Promise<void> {
     try {
-      await this.#deps.hook.save(await takeSnapshot(this.#deps.store, this.#deps.clock));
+      await this.#deps.hook.save(await takeSnapshot(this.#deps));
     } catch (error) {
       this.#deps.onFailure(error);
     }
@@ -65,7 +67,8 @@ export class Snapshotter {
 }
 
 /** Reads job by job with a turn of the event loop between, so that fifty jobs hold up nobody. */
-export async function takeSnapshot(store: Store, clock: Clock): Promise<Snapshot> {
+export async function takeSnapshot(deps: Pick<SnapshotDeps, 'store' | 'clock' | 'redact'>): Promise<Snapshot> {
+  const { store, clock } = deps;
   const snapshot: Snapshot = {
     version: 1,
     writtenAt: clock.now().toISOString(),
@@ -80,26 +83,47 @@ export async function takeSnapshot(store: Store, clock: Clock): Promise<Snapshot
   const jobs = [...store.jobs.live<JobRuntime>(), ...store.jobs.lastEnded<JobRuntime>(COMPLETED_KEPT)];
   for (const { job } of jobs) {
     await setImmediate();
-    addJob(snapshot, store, job.id);
+    addJob(snapshot, deps, job.id);
   }
   const work = takeWork(store);
   return work.worktrees.length + work.runs.length > 0 ? { ...snapshot, work } : snapshot;
 }
 
-function addJob(snapshot: Snapshot, store: Store, id: string): void {
+function addJob(snapshot: Snapshot, { store, redact }: Pick<SnapshotDeps, 'store' | 'redact'>, id: string): void {
   const record = store.jobs.get<JobRuntime>(id);
   if (!record) return;
   const { job, runtime } = record;
   snapshot.tails[id] = boundedTail(store, id);
   // An ended job is no longer read: its adapter's state goes, what a resume takes over stays.
-  snapshot.runtimes[id] = isLive(job.status) ? runtime : { ...runtime, adapter: null };
+  snapshot.runtimes[id] = isLive(job.status) ? redact(runtime) : { ...runtime, adapter: null };
   if (!isLive(job.status)) {
     snapshot.completed.push(job);
     return;
   }
   snapshot.active.push(job);
-  snapshot.questions.push(...store.questions.unclosedOf(id));
-  snapshot.outbox.push(...store.outbox.open(id));
+  const questions = store.questions.unclosedOf(id);
+  snapshot.questions.push(
+    ...questions.map((row) => (isSecret(row) ? { ...withoutAnswer(row), state: 'open' as const } : redact(row))),
+  );
+  const secret = new Set(questions.filter(isSecret).map(({ question }) => question.requestId));
+  snapshot.outbox.push(
+    ...store.outbox
+      .open(id)
+      .filter(({ ref }) => !secret.has(ref))
+      .map((row) => redact(row)),
+  );
+}
+
+/**
+ * A password that a person typed, which Reef could not find again in a text: it stays in the database until the agent has it.
+ * If the database is lost meanwhile, the person is asked once more.
+ */
+function isSecret({ question, state }: StoredQuestion): boolean {
+  return question.secret && state === 'answered';
+}
+
+function withoutAnswer({ answer: _, ...row }: StoredQuestion): StoredQuestion {
+  return row;
 }
 
 /** The newest events that fit into 200 events and 64 KiB; always the newest, because `seq` goes on from it. */

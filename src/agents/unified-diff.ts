@@ -1,7 +1,7 @@
 import { formatPatch, OMIT_HEADERS, type StructuredPatchHunk, structuredPatch } from 'diff';
 
 /** With more, all that lies between the first and the last change is shown as replaced: the shortest diff would hold up the daemon. */
-const MAX_CHANGED_LINES = 200;
+const MAX_CHANGED_LINES = 120;
 const MAX_CHARACTERS = 32 * 1024;
 const CONTEXT = 3;
 

@@ -152,10 +152,10 @@ verifies('Q-60').test(
 );
 
 verifies('Q-60', 'A-53', 'X-60').test(
-  'at the real limits: 1 MiB is whole, 2 MiB a skeleton, over 16 MiB two ends of 32 KiB',
+  'at the real limits: 256 KiB are whole, 2 MiB a skeleton, over 16 MiB two ends of 32 KiB',
   async () => {
     const message = (size: number) => JSON.stringify({ type: 'xy', text: 'é'.repeat(size / 2), usage: { n: 1 } });
-    const exact = JSON.stringify('w'.repeat(MIB - 2));
+    const exact = JSON.stringify('w'.repeat(MIB / 4 - 2));
     const texts = [exact, message(2 * MIB), message(17 * MIB), '{"next":1}'];
     const path = await fileOf(texts.map((text) => `${text}\n`).join(''));
     const reader = new LineReader({ path, offset: 0 });
@@ -174,7 +174,7 @@ verifies('Q-60', 'A-53', 'X-60').test(
       first: true,
       second: {
         ok: true,
-        value: { type: 'xy', text: `${'é'.repeat(2 * 1024)}…[cut ${2 * MIB - 4 * 1024} bytes]`, usage: { n: 1 } },
+        value: { type: 'xy', text: `${'é'.repeat(16 * 1024)}…[cut ${2 * MIB - 32 * 1024} bytes]`, usage: { n: 1 } },
       },
       echo: true,
       third: [LINE_LIMITS.keep - 1, LINE_LIMITS.keep],

@@ -10,7 +10,8 @@ export interface Line extends LineText {
 }
 
 const KIB = 1024;
-export const LINE_LIMITS: LineLimits = { whole: 1024 * KIB, line: 16 * 1024 * KIB, string: 4 * KIB, keep: 32 * KIB };
+/** Nothing else happens while a line is understood, so what of it is understood at once is bounded. */
+export const LINE_LIMITS: LineLimits = { whole: 256 * KIB, line: 16 * 1024 * KIB, string: 32 * KIB, keep: 32 * KIB };
 
 const CHUNK = 256 * KIB;
 const NEWLINE = 0x0a;

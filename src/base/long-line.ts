@@ -1,4 +1,5 @@
 const CARRIAGE_RETURN = 0x0d;
+const KIB = 1024;
 
 export interface LineLimits {
   /** Up to here a line is kept as it is. */
@@ -40,8 +41,7 @@ export class LongLine {
       return;
     }
     this.#ends.tail.push(piece);
-    if (this.length > this.#limits.line) this.#scan = undefined;
-    this.#scan?.push(piece);
+    if (this.length > this.#limits.line || this.#scan?.push(piece) === false) this.#scan = undefined;
   }
 
   take(): LineText {
@@ -59,8 +59,8 @@ export class LongLine {
     this.#ends.tail.push(bytes);
     this.#whole = undefined;
     if (this.length > line) return;
-    this.#scan = new SkeletonScan(string);
-    this.#scan.push(bytes);
+    const scan = new SkeletonScan(string, this.#limits.whole);
+    if (scan.push(bytes)) this.#scan = scan;
   }
 }
 
@@ -86,17 +86,22 @@ function decodeEnd(bytes: Buffer): string {
   return bytes.toString('utf8', start);
 }
 
-const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
+const [QUOTE, BACKSLASH, LETTER_U, COMMA] = [0x22, 0x5c, 0x75, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+/** Nobody takes JSON that is deeper. */
+const DEEPEST = 64;
 const [NO_ESCAPE, ESCAPE_BEGUN, HEX_DIGITS] = [0, -1, 4];
 /** A cut waits at most this long for the end of a character, in case the bytes are no text. */
 const PATIENCE = 16;
 
 /**
  * Reads JSON piece by piece and cuts each string over `limit` bytes, with a mark: type, ids and usage of a huge message survive.
- * Valid JSON stays valid; a cut splits no character, escape or pair of surrogates.
+ * Once `most` bytes are kept, lists lose the rest of their entries. Valid JSON stays valid; a cut splits no character, escape or
+ * pair of surrogates.
  */
 export class SkeletonScan {
   readonly #limit: number;
+  readonly #most: number;
   readonly #out = new ByteStore(64 * 1024);
   #inString = false;
   #length = 0;
@@ -105,38 +110,63 @@ export class SkeletonScan {
   #escape = NO_ESCAPE;
   #hex = 0;
   #afterHighSurrogate = false;
+  /** The containers around the byte, by what ends them. */
+  readonly #ends: number[] = [];
+  /** How many containers are around the list whose entries are left out; 0 while none is. */
+  #skipped = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, most: number) {
     this.#limit = limit;
+    this.#most = most;
   }
 
-  push(chunk: Buffer): void {
+  /** False: even without long strings and lists it is too much, or too deep. */
+  push(chunk: Buffer): boolean {
     let from = 0;
     for (let at = 0; at < chunk.length; at++) {
-      const before = this.#cut;
-      this.#step(chunk[at] ?? 0);
-      if (before === 0 && this.#cut > 0) this.#out.push(chunk.subarray(from, at));
-      if (before > 0 && this.#cut === 0) {
-        this.#out.push(Buffer.from(`…[cut ${before} bytes]`));
-        from = at;
-      }
+      const [wasKept, cut] = [this.#isKept(), this.#cut];
+      this.#step(chunk[at] ?? 0, this.#out.length + (wasKept ? at - from : 0));
+      const isKept = this.#isKept();
+      if (wasKept === isKept) continue;
+      if (wasKept) this.#out.push(chunk.subarray(from, at));
+      else if (cut > 0) this.#out.push(Buffer.from(`…[cut ${cut} bytes]`));
+      from = at;
     }
-    if (this.#cut === 0) this.#out.push(chunk.subarray(from));
+    if (this.#isKept()) this.#out.push(chunk.subarray(from));
+    return this.#ends.length <= DEEPEST && this.#out.length <= 2 * this.#most + KIB;
+  }
+
+  #isKept(): boolean {
+    return this.#cut === 0 && this.#skipped === 0;
   }
 
   text(): string {
     return this.#out.view().toString('utf8');
   }
 
-  #step(byte: number): void {
+  #step(byte: number, kept: number): void {
     if (byte === QUOTE && this.#escape === NO_ESCAPE) {
       this.#inString = !this.#inString;
       this.#afterHighSurrogate = false;
       this.#length = 0;
       this.#cut = 0;
     } else if (this.#inString) {
-      if (this.#cut > 0 || this.#mayCutBefore(byte)) this.#cut++;
+      if (this.#skipped === 0 && (this.#cut > 0 || this.#mayCutBefore(byte))) this.#cut++;
       this.#take(byte);
+    } else {
+      this.#nest(byte, kept);
+    }
+  }
+
+  #nest(byte: number, kept: number): void {
+    if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      // Deeper, only the refusal counts.
+      if (this.#ends.length <= DEEPEST) this.#ends.push(byte === OPEN_LIST ? CLOSE_LIST : CLOSE_OBJECT);
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      if (this.#ends.length === this.#skipped) this.#skipped = 0;
+      this.#ends.pop();
+    } else if (byte === COMMA && this.#skipped === 0 && kept > this.#most && this.#ends.at(-1) === CLOSE_LIST) {
+      this.#skipped = this.#ends.length;
     }
   }
 
@@ -180,6 +210,10 @@ export class ByteStore {
     }
     this.#bytes.set(bytes, this.#length);
     this.#length = length;
+  }
+
+  get length(): number {
+    return this.#length;
   }
 
   /** Valid until the next push. */

@@ -33,6 +33,22 @@ export function createRedactor(secrets: readonly string[]): Redact {
   };
 }
 
+/** No secret is longer: one that begins before a cut ends within this margin. */
+const MARGIN = 16 * 1024;
+
+/** The start of a text, redacted at about the cost of what is kept: at least `length` long if nothing was found in it. */
+export function redactStart(redact: Redact, text: string, length: number): { start: string; isWhole: boolean } {
+  if (text.length <= length + MARGIN) return { start: redact(text), isWhole: true };
+  // The margin's end may hold a part of a secret, wherever marks that are shorter than what they stand for have moved it.
+  return { start: redact(text.slice(0, length + MARGIN)).slice(0, -MARGIN), isWhole: false };
+}
+
+/** The same for the end of a text. */
+export function redactEnd(redact: Redact, text: string, length: number): string {
+  if (text.length <= length + MARGIN) return redact(text);
+  return redact(text.slice(-(length + MARGIN))).slice(MARGIN);
+}
+
 /** Where the same secrets lie among bytes: for those who pass on a part, and must not pass on a part of a secret. */
 export function findSecrets(secrets: readonly string[], bytes: Buffer): Span[] {
   const needles = new Set(secrets.flatMap(formsOf).map((form) => Buffer.from(form).toString('latin1')));

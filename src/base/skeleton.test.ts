@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { verifies } from '../../test/support/verifies.ts';
 import { SkeletonScan } from './long-line.ts';
 
-function skeletonOf(text: string | Buffer, limit: number, pieceSize = 7): string {
-  const scan = new SkeletonScan(limit);
+function skeletonOf(text: string | Buffer, limit: number, pieceSize = 7, most = 1e9): string {
+  const scan = new SkeletonScan(limit, most);
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += pieceSize) scan.push(bytes.subarray(at, at + pieceSize));
   return scan.text();
@@ -94,4 +94,36 @@ test('bytes that are no text, or surrogates without end, are cut all the same', 
 test('what is not JSON passes through as it is', () => {
   const texts = ['plain words', '{"a": "unfinished', 'tail\\', '"\\uZZ"', ''];
   expect(texts.map((text) => skeletonOf(text, 100))).toEqual(texts);
+});
+
+verifies('A-53', 'X-139').test(
+  'lists lose their last entries once enough is kept, and what comes after them stays',
+  () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 10, max: 400 }), (piece, most) => {
+        const entry = { n: 1, list: ['a,]', ['"[', {}]], s: 'é' };
+        const line = JSON.stringify({
+          type: 'x',
+          content: Array.from({ length: 50 }, () => entry),
+          usage: { tokens: 12 },
+        });
+        const text = skeletonOf(line, 64, piece, most);
+        const { type, content, usage } = JSON.parse(text);
+        expect([type, usage, content.length > 0, content.length < 50]).toEqual(['x', { tokens: 12 }, true, true]);
+        expect(content.slice(0, -1)).toEqual(content.slice(0, -1).map(() => entry));
+        expect(text.length).toBeLessThan(most + 200);
+      }),
+    );
+  },
+);
+
+verifies('X-139').test('what is too deep, or made of names only, is given up', () => {
+  const given = (text: string) => new SkeletonScan(8, 500).push(Buffer.from(text));
+  const names = JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`k${n}`, n])));
+  expect([given('['.repeat(64)), given('['.repeat(65)), given(names), given(`[${names.slice(0, 1_900)}`)]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
 });

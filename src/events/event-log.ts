@@ -1,9 +1,11 @@
-import { capJson } from '../base/cap.ts';
+import { capRedacted } from '../base/cap.ts';
 import type { Clock } from '../base/clock.ts';
+import { redactEnd, redactStart } from '../base/redact.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { type AgentEvent, type EventBody, eventBodySchema } from '../protocol/events.ts';
 
 const PAYLOAD_CAP = 64 * 1024;
+const RAW_LENGTH = 1024;
 
 /** What the log needs of a store; the SQLite table is one. */
 export interface EventRows {
@@ -38,11 +40,17 @@ export class EventLog {
     return this.#redact(value);
   }
 
+  /** The first or (`length` below 0) the last characters of a text, redacted before it is cut. What is left out costs nothing. */
+  excerpt(text: string, length: number): string {
+    if (length < 0) return redactEnd(this.#redact, text, -length).slice(length);
+    return redactStart(this.#redact, text, length).start.slice(0, length);
+  }
+
   /** Call it inside a transaction: events, status and file offset are one commit. */
   append(jobId: string, bodies: EventBody[]): AgentEvent[] {
     const timestamp = this.#clock.now().toISOString();
     return bodies.map((body) => {
-      const { type, payload } = capped(checked(this.#redact(body)));
+      const { type, payload } = this.#capped(this.#checked(body));
       const seq = this.#rows.append({ at: timestamp, jobId, type, payload: JSON.stringify(payload) });
       return { seq, timestamp, agentId: jobId, type, payload } as AgentEvent;
     });
@@ -72,21 +80,21 @@ export class EventLog {
     const events = found.slice(-query.limit);
     return { events, nextCursor: String(events.at(-1)?.seq ?? 0), truncated: found.length > events.length };
   }
-}
 
-/** An event that breaks its own schema is a defect of Reef: the log says so instead of losing or trusting it. */
-function checked(body: EventBody): EventBody {
-  const result = eventBodySchema.safeParse(body);
-  if (result.success) return body;
-  const [issue] = result.error.issues;
-  const message = `${body.type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`;
-  const raw = JSON.stringify(body.payload ?? null).slice(0, 1024);
-  const payload = { code: 'bad_event', message, fatal: false, scope: 'line', retryable: false, raw } as const;
-  return { type: 'error', payload };
-}
+  #capped(body: EventBody): EventBody {
+    return { ...body, payload: capRedacted(body.payload, PAYLOAD_CAP, this.#redact) } as EventBody;
+  }
 
-function capped(body: EventBody): EventBody {
-  return { ...body, payload: capJson(body.payload, PAYLOAD_CAP) } as EventBody;
+  /** An event that breaks its own schema is a defect of Reef: the log says so instead of losing or trusting it. */
+  #checked(body: EventBody): EventBody {
+    const result = eventBodySchema.safeParse(body);
+    if (result.success) return body;
+    const [issue] = result.error.issues;
+    const message = `${body.type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`;
+    const raw = this.excerpt(JSON.stringify(body.payload ?? null), RAW_LENGTH);
+    const payload = { code: 'bad_event', message, fatal: false, scope: 'line', retryable: false, raw } as const;
+    return { type: 'error', payload };
+  }
 }
 
 /** Where a reader stands: after a `seq`, or at an instant. */

@@ -52,9 +52,10 @@ export class SnapshotFile implements PersistenceHook {
 
   async save(snapshot: Snapshot): Promise<void> {
     await writeAtomic(this.#path, `${JSON.stringify(snapshot)}\n`);
-    // Agents can read it: what is on its way to one of them, in its own words and with its secrets, is for no other.
+    // Agents can read it: what is on its way to one of them is for no other.
     const { work: _, ...rest } = snapshot;
-    const forReaders = { ...rest, runtimes: {}, outbox: [] };
+    const questions = rest.questions.map(({ answer: _, ...question }) => question);
+    const forReaders = { ...rest, questions, runtimes: {}, outbox: [] };
     await this.#copyIn?.write('state.json', Buffer.from(`${JSON.stringify(forReaders)}\n`));
   }
 }
