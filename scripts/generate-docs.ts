@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { errorTable } from '../src/protocol/error-table.ts';
+import type { Operation } from '../src/protocol/operation.ts';
 import { operations } from '../src/protocol/operations.ts';
 import { TASK_STATES } from '../src/surfaces/render/next-steps.ts';
 import { citations } from '../test/requirements/citations.ts';
@@ -59,10 +60,12 @@ ${rows.join('\n')}
 }
 
 function toolsPage(): string {
-  const sections = Object.entries(operations).map(([name, { summary, input, output }]) =>
+  const rows: Record<string, Operation> = operations;
+  const sections = Object.entries(rows).map(([name, { summary, rest, noRest, input, output }]) =>
     [
       `## ${name}`,
       summary,
+      rest ? `\`${rest.method} ${rest.path}\`` : `No address of its own: ${noRest}.`,
       fields('Input', z.toJSONSchema(input, { io: 'input' })),
       fields('Output', z.toJSONSchema(output, { io: 'output' })),
     ].join('\n\n'),
@@ -72,7 +75,8 @@ function toolsPage(): string {
 ${NOTE}
 
 One table of operations, three faces: \`reef <operation> --json\`, the MCP tool of the same name, and \`POST /v1/op/<operation>\`
-on the socket of the home take this input and give this output. Unknown fields are refused. A tool
+on the socket of the home and at the address of \`reef serve\` take this input and give this output. There most have an address of their
+own as well, with the fields that its path names taken out of the query (\`GET\`, \`DELETE\`) or the body; \`/v1/openapi.json\` describes them. Unknown fields are refused. A tool
 returns less of it where records are long: lists, events and views of runs have what a model needs to go on.
 
 ${sections.join('\n\n')}

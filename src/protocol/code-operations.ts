@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { codeTools } from './code.ts';
-import { operation } from './operation.ts';
+import { operation, type Rest } from './operation.ts';
 
 /** Questions about the code of a worktree. An agent always asks about its own worktree. */
 const worktree = z.string().min(1).max(4_096).optional().describe('Worktree id or path; default: your own');
 
 /** A tool of the analysis server as an operation on a worktree. */
-function asked<S extends z.ZodRawShape, O extends z.ZodType>(tool: {
-  summary: string;
-  input: z.ZodObject<S>;
-  output: O;
-}) {
+function asked<S extends z.ZodRawShape, O extends z.ZodType>(
+  tool: { summary: string; input: z.ZodObject<S>; output: O },
+  rest: Rest,
+) {
   return operation({
     effect: 'reads',
+    rest,
     summary: tool.summary,
     input: tool.input.extend({ worktree }),
     output: tool.output,
@@ -21,13 +21,14 @@ function asked<S extends z.ZodRawShape, O extends z.ZodType>(tool: {
 
 /** The code tools that are operations under their own names. */
 const queries = {
-  get_file_outline: asked(codeTools.get_file_outline),
-  get_directory_outline: asked(codeTools.get_directory_outline),
-  get_symbol: asked(codeTools.get_symbol),
-  get_symbol_references: asked(codeTools.get_symbol_references),
-  find_symbols: asked(codeTools.find_symbols),
-  code_search: asked(codeTools.code_search),
-  explore_code: asked(codeTools.explore_code),
+  get_file_outline: asked(codeTools.get_file_outline, { method: 'GET', path: '/v1/code/outline' }),
+  get_directory_outline: asked(codeTools.get_directory_outline, { method: 'GET', path: '/v1/code/tree' }),
+  get_symbol: asked(codeTools.get_symbol, { method: 'GET', path: '/v1/code/symbol' }),
+  get_symbol_references: asked(codeTools.get_symbol_references, { method: 'GET', path: '/v1/code/references' }),
+  find_symbols: asked(codeTools.find_symbols, { method: 'GET', path: '/v1/code/find' }),
+  code_search: asked(codeTools.code_search, { method: 'GET', path: '/v1/code/search' }),
+  // A question may be longer than an address can be.
+  explore_code: asked(codeTools.explore_code, { method: 'POST', path: '/v1/code/explore' }),
 };
 export type CodeQuery = keyof typeof queries;
 export const codeQueries = Object.keys(queries) as CodeQuery[];
@@ -37,6 +38,7 @@ export const codeOperations = {
   code_index: operation({
     effect: 'reads',
     noTool: 'no agent has to know that there is an index',
+    rest: { method: 'POST', path: '/v1/code/index' },
     summary: 'Index a worktree, and report what is indexed, reused, pending and skipped.',
     input: z.strictObject({ worktree, wait: z.enum(['usable', 'complete']).default('usable') }),
     output: codeTools.index_code.output,
@@ -44,6 +46,7 @@ export const codeOperations = {
   code_slice: operation({
     effect: 'reads',
     noTool: 'explore_code does it for agents; this shows people what a block would see',
+    rest: { method: 'POST', path: '/v1/code/slice' },
     summary: 'Print what a block of a workflow would see of the code.',
     input: z.strictObject({
       worktree,

@@ -56,6 +56,7 @@ const jobRef = z.strictObject({ agentId: z.string(), status: jobStatusSchema });
 
 const spawn = operation({
   effect: 'acts',
+  rest: { method: 'POST', path: '/v1/jobs' },
   summary: 'Start a coding agent on a task. Returns at once; follow the job with wait or output.',
   input: z.strictObject({
     agent: z
@@ -97,6 +98,7 @@ const spawn = operation({
 
 const status = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/jobs/:id?' },
   summary: 'Show one task, or all active jobs and the last 20 that ended.',
   input: z.strictObject({ id: id.optional() }),
   output: z.strictObject({ jobs: z.array(jobViewSchema), runs: runsNamed }),
@@ -104,6 +106,7 @@ const status = operation({
 
 const send = operation({
   effect: 'acts',
+  rest: { method: 'POST', path: '/v1/jobs/:id/input' },
   summary: 'Send a message to an agent, or answer its open question with a text, an option or a decision.',
   input: z.strictObject({
     id,
@@ -125,6 +128,7 @@ const send = operation({
 
 const output = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/jobs/:id/events' },
   summary: 'Read the events of a job, starting after a cursor.',
   input: z.strictObject({
     id,
@@ -138,6 +142,7 @@ const output = operation({
 
 const kill = operation({
   effect: 'ends',
+  rest: { method: 'DELETE', path: '/v1/jobs/:id' },
   summary: 'End a job or a run, and everything it started.',
   input: z.strictObject({
     id,
@@ -147,6 +152,7 @@ const kill = operation({
 
 const wait = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/wait' },
   summary:
     'Wait until a job asks something or ends. Returns at once if that has already happened, or can no longer happen.',
   input: z.strictObject({
@@ -171,6 +177,7 @@ const wait = operation({
 
 const interrupt = operation({
   effect: 'settles',
+  rest: { method: 'POST', path: '/v1/jobs/:id/interrupt' },
   summary: 'Stop what an agent is doing, but keep the job and its session.',
   input: z.strictObject({ id }),
   output: jobRef,
@@ -178,6 +185,7 @@ const interrupt = operation({
 
 const resume = operation({
   effect: 'acts',
+  rest: { method: 'POST', path: '/v1/jobs/:id/resume' },
   summary: "Continue a paused, completed, failed or stale job in the agent's own session.",
   input: z.strictObject({
     id,
@@ -191,6 +199,7 @@ const askHost = operation({
   effect: 'settles',
   for: ['job'],
   noTool: 'the proxy of a sandbox calls it',
+  noRest: 'the proxy of a sandbox calls it',
   summary: 'Ask whether programs in the sandbox of a job may connect to a host that nobody named.',
   input: z.strictObject({
     host: z.string().regex(/^[a-z0-9._:-]{1,253}$/),
@@ -207,6 +216,7 @@ const askHost = operation({
 
 const inbox = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/inbox' },
   summary: 'List the open questions of all jobs, including child jobs, and of halted runs.',
   input: z.strictObject({
     whole: z

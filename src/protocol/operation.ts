@@ -12,7 +12,13 @@ export type User = 'person' | 'client' | 'job';
 /** For rows that are no business of an agent. */
 export const PEOPLE_AND_CLIENTS: readonly User[] = ['person', 'client'];
 
-export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
+/** Its own address over HTTP. A `:name` in the path is a field of the input; `GET` only where it reads. */
+export interface Rest {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+}
+
+interface Row<I extends z.ZodType, O extends z.ZodType> {
   summary: string;
   effect: OperationEffect;
   /** Default: all. */
@@ -22,6 +28,11 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   input: I;
   output: O;
 }
+
+/** With an address of its own, or why it has none. Each one is `POST /v1/op/<name>` besides. */
+type Addressed = { rest: Rest; noRest?: never } | { rest?: never; noRest: string };
+
+export type Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> = Row<I, O> & Addressed;
 
 /** Keeps the types of a row. */
 export function operation<I extends z.ZodType, O extends z.ZodType>(row: Operation<I, O>): Operation<I, O> {

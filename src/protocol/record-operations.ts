@@ -16,6 +16,7 @@ export type UsageSum = z.infer<typeof usageSumSchema>;
 const usage = operation({
   effect: 'reads',
   for: PEOPLE_AND_CLIENTS,
+  rest: { method: 'GET', path: '/v1/usage' },
   summary: 'Sum up tokens and cost of all jobs: by agent, by model, by the day on which a job was started, or by run.',
   input: z.strictObject({
     by: z.enum(['agent', 'model', 'day', 'run']).default('agent'),
@@ -42,6 +43,7 @@ const job_log = operation({
   effect: 'reads',
   for: ['person'],
   noTool: 'bytes as the agent wrote them are for people; output has what they mean',
+  rest: { method: 'GET', path: '/v1/jobs/:id/log' },
   summary: 'Read what the process of a job itself wrote, by range of bytes. Secrets are replaced by a mark.',
   input: z.strictObject({
     id: jobId,
@@ -70,6 +72,7 @@ const events = operation({
   effect: 'reads',
   for: ['person'],
   noTool: 'output has the events of one job',
+  rest: { method: 'GET', path: '/v1/events/page' },
   summary: 'Read the events of all jobs in the order they happened, starting after a cursor.',
   input: z.strictObject({
     since: text.max(64).optional().describe('A nextCursor, or an ISO-8601 time'),

@@ -41,6 +41,7 @@ export type RunSummary = z.infer<typeof runSummarySchema>;
 
 const run = operation({
   effect: 'acts',
+  rest: { method: 'POST', path: '/v1/runs' },
   summary: 'Run a workflow on a task, in a worktree of its own. Returns at once; follow the run with run_status.',
   input: z.strictObject({
     task: z.string().min(1).max(1_048_576).describe('What should be done, in words'),
@@ -80,6 +81,7 @@ const run = operation({
 const runs = operation({
   effect: 'reads',
   noTool: 'run_status without an id lists them',
+  rest: { method: 'GET', path: '/v1/runs' },
   summary: 'List active runs, and the last ones that ended.',
   input: z.strictObject({ all: z.boolean().default(false) }),
   output: z.strictObject({ runs: z.array(runSummarySchema) }),
@@ -87,6 +89,7 @@ const runs = operation({
 
 const run_status = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/runs/:id' },
   summary: 'Show a run with its graph, path, gates and open question; without an id, all runs.',
   input: z.strictObject({
     id: id.optional(),
@@ -107,6 +110,7 @@ const run_status = operation({
 const run_control = operation({
   effect: 'acts',
   for: PEOPLE_AND_CLIENTS,
+  rest: { method: 'POST', path: '/v1/runs/:id/control' },
   summary:
     'Answer a halted run (approve, resume, retry, skip, abort), go on with one that has ended (continue), put it aside (hold), or turn step mode on or off (step, go).',
   input: z.strictObject({
@@ -126,6 +130,7 @@ const run_replay = operation({
   effect: 'reads',
   for: ['person'],
   noTool: 'a check of Reef itself',
+  rest: { method: 'GET', path: '/v1/runs/:id/replay' },
   summary: 'Check that the recorded results of a run lead to the same end again. Starts nothing.',
   input: z.strictObject({ id }),
   output: z.strictObject({ runId: text, walked: text.nullable(), recorded: text, isSame: z.boolean() }),
@@ -135,6 +140,7 @@ const run_log = operation({
   effect: 'reads',
   for: ['person'],
   noTool: 'run_status has the end of what failed',
+  rest: { method: 'GET', path: '/v1/runs/:id/log' },
   summary: 'Print what the blocks of a run left, whole: the output of gates, the results of agents.',
   input: z.strictObject({ id, block: z.string().min(1).max(200).optional() }),
   output: z.strictObject({
@@ -154,6 +160,7 @@ const segmentContent = z.union([
 const block_result = operation({
   effect: 'settles',
   for: ['job'],
+  noRest: 'only the agent of a block calls it',
   summary:
     'Report the result of the block you work on. If something is wrong with it you are told at once: correct it and call again.',
   input: z.strictObject({
@@ -193,6 +200,7 @@ const calls = operation({
   effect: 'reads',
   for: ['person'],
   noTool: 'prompts are long: read them at a terminal',
+  rest: { method: 'GET', path: '/v1/calls' },
   summary: 'List model calls, newest first, one for each turn of an agent: of one run, one job, or all.',
   input: z.strictObject({
     run: id.optional(),
@@ -207,6 +215,7 @@ const call_rerun = operation({
   effect: 'acts',
   for: ['person'],
   noTool: 'it is paid for: at a terminal',
+  rest: { method: 'POST', path: '/v1/calls/:call/rerun' },
   summary: 'Repeat a call with the same agent in a copy of the worktree. The run and its worktree are not touched.',
   input: z.strictObject({ call: z.string().min(1).max(100), prompt: z.string().min(1).max(1_048_576).optional() }),
   output: z.strictObject({ before: callSchema, jobId: text }),

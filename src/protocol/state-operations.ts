@@ -12,6 +12,7 @@ const worktree = z
 
 const repo_state = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/state' },
   summary: 'The current state of a worktree: changed files, runs, checks, open tasks, notes.',
   input: z.strictObject({ worktree, section: z.enum(['all', 'files', 'tasks', 'runs', 'diff']).default('all') }),
   output: z.strictObject({ text: z.string(), state: repoStateSchema }),
@@ -19,6 +20,7 @@ const repo_state = operation({
 
 const artifact_read = operation({
   effect: 'reads',
+  rest: { method: 'GET', path: '/v1/artifacts/:id' },
   summary: 'Read text that was cut from a prompt: a:<hash>, t<n> for an earlier turn, or <job>/t<n>.',
   input: z.strictObject({
     id: z.string().min(1).max(200),
@@ -39,6 +41,7 @@ const artifact_read = operation({
 const todo = operation({
   effect: 'settles',
   for: ['job'],
+  noRest: 'only the agent of a job calls it',
   summary:
     'Your plan, kept with the worktree. set: items; add, note: text; start, complete: id; drop: id and reason; list.',
   input: z.strictObject({
@@ -54,6 +57,7 @@ const todo = operation({
 const context_calls = operation({
   effect: 'reads',
   noTool: 'for people who look into prompts',
+  rest: { method: 'GET', path: '/v1/jobs/:id/prompts' },
   summary: 'Show what each prompt of a native job consisted of: segments with their tokens, cache and cost.',
   input: z.strictObject({ id: z.string().min(1).max(64) }),
   output: z.strictObject({

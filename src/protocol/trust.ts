@@ -16,6 +16,7 @@ export const trustOperations = {
     effect: 'settles',
     for: ['person'],
     noTool: 'only a person at a terminal trusts a repository',
+    rest: { method: 'POST', path: '/v1/trust' },
     summary: 'Show what this repository wants Reef to run; with hashes, trust exactly these items.',
     input: z.strictObject({ hashes: z.array(z.string().max(100)).max(1000).default([]) }),
     output: z.strictObject({ repository: z.string(), items: z.array(trustItemSchema) }),

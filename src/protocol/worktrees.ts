@@ -289,6 +289,7 @@ const review = operation({
   effect: 'acts',
   for: ['person'],
   noTool: 'a review is what a person says about the work of agents',
+  rest: { method: 'POST', path: '/v1/worktrees/:worktree/review' },
   summary: 'Send comments on lines of a worktree to its agent, as one message: it works on, or begins again with them.',
   input: z.strictObject({
     worktree: z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest'),
@@ -313,6 +314,7 @@ export const worktreeOperations = {
   worktrees: operation({
     effect: 'reads',
     for: PEOPLE_AND_CLIENTS,
+    rest: { method: 'GET', path: '/v1/worktrees' },
     summary: 'List the worktrees with their health, overlaps and place in the queue.',
     input: z.strictObject({ all: z.boolean().default(false).describe('Also those that have ended') }),
     output: z.strictObject({ worktrees: z.array(worktreeViewSchema) }),
@@ -321,6 +323,7 @@ export const worktreeOperations = {
     effect: 'acts',
     for: ['person'],
     noTool: 'make one with spawn or run',
+    rest: { method: 'POST', path: '/v1/worktrees' },
     summary: 'Make a worktree for a task, or queue it while its plan clashes with another.',
     input: z.strictObject({
       taskId: z
@@ -347,6 +350,7 @@ export const worktreeOperations = {
     effect: 'acts',
     for: ['person'],
     noTool: 'a repair for people at a terminal',
+    rest: { method: 'POST', path: '/v1/worktrees/:id/setup' },
     summary: 'Run the set-up command of a worktree again.',
     input: z.strictObject({ id }),
     output: worktreeViewSchema,
@@ -354,6 +358,7 @@ export const worktreeOperations = {
   worktree_gates: operation({
     effect: 'acts',
     for: PEOPLE_AND_CLIENTS,
+    rest: { method: 'POST', path: '/v1/worktrees/:id/gates' },
     summary: 'Run the gates that have not judged the present files of a worktree, in a fresh checkout of them.',
     input: z.strictObject({ id }),
     output: judgedTreeSchema,
@@ -362,6 +367,7 @@ export const worktreeOperations = {
     effect: 'acts',
     for: ['person'],
     noTool: 'merge and resolve at a terminal, or let an agent do it with run_control',
+    rest: { method: 'POST', path: '/v1/worktrees/:id/update' },
     summary:
       'Bring the target branch into a worktree; conflicts are marked, or resolved by an agent that the gates judge.',
     input: z.strictObject({
@@ -377,6 +383,7 @@ export const worktreeOperations = {
   }),
   diff: operation({
     effect: 'reads',
+    rest: { method: 'GET', path: '/v1/worktrees/:id/diff' },
     summary: 'Show what a worktree changes, compared with its base.',
     input: z.strictObject({ id }),
     output: diffSchema,
@@ -384,6 +391,7 @@ export const worktreeOperations = {
   accept: operation({
     effect: 'acts',
     for: PEOPLE_AND_CLIENTS,
+    rest: { method: 'POST', path: '/v1/worktrees/:id/accept' },
     summary: 'Merge a worktree into its target branch. A checkout with uncommitted changes is not touched.',
     input: acceptOptionsSchema.extend({ id }),
     output: acceptedSchema,
@@ -392,6 +400,7 @@ export const worktreeOperations = {
     effect: 'acts',
     for: ['person'],
     noTool: 'what leaves this machine is sent by people',
+    rest: { method: 'POST', path: '/v1/worktrees/:id/push' },
     summary: 'Push the work of a worktree to a branch of its own at a remote, as one commit.',
     input: pushOptionsSchema.extend({ id }),
     output: pushedSchema,
@@ -400,6 +409,7 @@ export const worktreeOperations = {
     effect: 'acts',
     for: ['person'],
     noTool: 'what leaves this machine is sent by people',
+    rest: { method: 'POST', path: '/v1/worktrees/:id/pr' },
     summary: "Push a worktree and open a pull request with the forge's own command line, or look at the one it has.",
     input: pullRequestOptionsSchema.extend({ id }),
     output: openedSchema,
@@ -408,6 +418,7 @@ export const worktreeOperations = {
     effect: 'acts',
     for: ['person'],
     noTool: 'a shell is for a person at a terminal',
+    noRest: 'it names a program to start, for a terminal on this machine',
     summary: 'Say how a person opens a shell in a worktree: in its sandbox, if agents worked there in one.',
     input: z.strictObject({ id }),
     output: z.strictObject({
@@ -423,6 +434,7 @@ export const worktreeOperations = {
     effect: 'ends',
     for: ['person'],
     noTool: 'it removes work: for people at a terminal',
+    rest: { method: 'DELETE', path: '/v1/worktrees/:id' },
     summary: 'Remove a worktree. Its work is kept on a git ref.',
     input: z.strictObject({ id }),
     output: keptSchema,
@@ -431,6 +443,7 @@ export const worktreeOperations = {
     effect: 'settles',
     for: ['person'],
     noTool: 'undoes what only people do',
+    rest: { method: 'POST', path: '/v1/worktrees/restore' },
     summary: 'Bring back a worktree that was discarded, held or lost.',
     input: z.strictObject({ ref: z.string().min(1).max(1_000).describe('refs/reef/discarded/<id>, or a worktree id') }),
     output: worktreeRecordSchema,
@@ -439,6 +452,7 @@ export const worktreeOperations = {
     effect: 'ends',
     for: ['person'],
     noTool: 'it removes a folder: for people at a terminal',
+    rest: { method: 'POST', path: '/v1/worktrees/:id/hold' },
     summary: 'Put a worktree aside with its session. worktree_restore brings it back.',
     input: z.strictObject({ id }),
     output: keptSchema,
@@ -447,12 +461,14 @@ export const worktreeOperations = {
     effect: 'ends',
     for: ['person'],
     noTool: 'it removes work: for people at a terminal',
+    rest: { method: 'POST', path: '/v1/worktrees/prune' },
     summary: 'Show which leftover worktrees could be removed, with size, age and reason; with yes, remove them.',
     input: z.strictObject({ yes: z.boolean().default(false) }),
     output: pruneReportSchema,
   }),
   conflicts: operation({
     effect: 'reads',
+    rest: { method: 'GET', path: '/v1/conflicts' },
     summary:
       'List which worktrees overlap with a plan or with each other: hot (same lines), soft (same file), hop (related files).',
     input: z.strictObject({ plan: planSchema }),

@@ -9,6 +9,7 @@ import { systemClock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import { errorTable } from '../../../protocol/error-table.ts';
 import { ReefError, toReefError } from '../../../protocol/errors.ts';
+import type { OperationName } from '../../../protocol/operations.ts';
 import { isOperation } from '../../parse-input.ts';
 import { Connections } from '../connections.ts';
 import { readJson } from '../json-body.ts';
@@ -17,7 +18,9 @@ import { refuse, untilGone } from '../response.ts';
 import type { Access, DoorTokens } from './door-tokens.ts';
 import { type News, STREAM_LIMITS, type StreamLimits, streamEvents } from './event-stream.ts';
 import { addressOf, bearer, RateLimit, refuseStranger, SECURITY_HEADERS, type Site, sitesOf } from './guards.ts';
+import { openApi } from './open-api.ts';
 import { PAGE_FOLDER, pageFile } from './page-files.ts';
+import { inputAt, restRoutes } from './rest.ts';
 
 /** What a page wants to know first. */
 interface PageInfo {
@@ -177,18 +180,26 @@ function routesOf(options: DoorOptions, { closing, rate }: Guards): Hono<Env> {
     c.set('access', access);
     await next();
   });
-  app.post('/v1/op/:name', async (c) => {
+  const call = async (c: Context<Env>, operation: OperationName, input: () => Promise<unknown>) => {
+    const admit = () => rate.take(c.var.access.id);
+    const signal = untilGone(c.env.outgoing, closing);
+    const output = await operate(options, { operation, user: 'person', caller, input, admit, signal });
+    return c.json(output as object, 200, NOT_STORED);
+  };
+  app.post('/v1/op/:name', (c) => {
     const operation = c.req.param('name');
     if (!isOperation(operation)) throw new ReefError('not_found', `There is no operation ${operation.slice(0, 100)}`);
-    const output = await operate(options, {
-      operation,
-      user: 'person',
-      caller,
-      input: () => bodyOf(c),
-      admit: () => rate.take(c.var.access.id),
-      signal: untilGone(c.env.outgoing, closing),
+    return call(c, operation, () => bodyOf(c));
+  });
+  for (const route of restRoutes()) {
+    app.on(route.method, route.path, (c) => {
+      const sent = { inPath: (name: string) => c.req.param(name), query: new URL(c.req.url).searchParams };
+      return call(c, route.operation, () => inputAt(route, { ...sent, body: () => bodyOf(c) }));
     });
-    return c.json(output as object, 200, NOT_STORED);
+  }
+  app.get('/v1/openapi.json', (c) => {
+    rate.take(c.var.access.id);
+    return c.json(openApi(), 200, NOT_STORED);
   });
   app.get('/v1/events', async (c) => {
     const { access } = c.var;
