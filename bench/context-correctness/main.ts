@@ -5,6 +5,8 @@ import { type Comparison, compareLanguage } from './compare.ts';
 import { type Corpus, readCorpus, withPackages } from './corpus.ts';
 import { CTAGS } from './ctags.ts';
 import { byDialect } from './dialect.ts';
+import { runEdges } from './edge-run.ts';
+import { printEdges } from './edges.ts';
 import { checkReferences, isCheckable, type ReferenceCheck } from './references.ts';
 import { merge, printDefinitions, printReferences } from './report.ts';
 
@@ -42,6 +44,8 @@ const { values } = parseArgs({
     package: { type: 'string', multiple: true },
     path: { type: 'string', multiple: true },
     show: { type: 'string', default: '5' },
+    /** Only who uses what: of the small corpora, and of repositories with labels at --path. */
+    edges: { type: 'boolean', default: false },
   },
 });
 
@@ -69,8 +73,17 @@ function languagesOf(corpus: Corpus): Language[] {
   return [...new Set(corpus.files.map(({ language }) => language))].filter(isCheckable);
 }
 
+async function compareEdges(paths: readonly string[]): Promise<boolean> {
+  return printEdges(await runEdges(paths), Number(values.show));
+}
+
 const paths = values.path ?? [];
 const packages = values.package ?? (paths.length === 0 ? PACKAGES : []);
-const local = await Promise.all(paths.map((path) => readCorpus(path, path)));
-const isKept = await withPackages(packages, (fetched) => compare([...local, ...fetched]));
+
+async function compareAll(): Promise<boolean> {
+  const local = await Promise.all(paths.map((path) => readCorpus(path, path)));
+  return withPackages(packages, (fetched) => compare([...local, ...fetched]));
+}
+
+const isKept = (values.edges || (await compareAll())) && (await compareEdges(paths));
 process.exitCode = isKept ? 0 : 1;

@@ -25,6 +25,10 @@ const queries = {
   get_directory_outline: asked(codeTools.get_directory_outline, { method: 'GET', path: '/v1/code/tree' }),
   get_symbol: asked(codeTools.get_symbol, { method: 'GET', path: '/v1/code/symbol' }),
   get_symbol_references: asked(codeTools.get_symbol_references, { method: 'GET', path: '/v1/code/references' }),
+  get_callers: asked(codeTools.get_callers, { method: 'GET', path: '/v1/code/callers' }),
+  get_callees: asked(codeTools.get_callees, { method: 'GET', path: '/v1/code/callees' }),
+  get_impact: asked(codeTools.get_impact, { method: 'GET', path: '/v1/code/impact' }),
+  get_tests: asked(codeTools.get_tests, { method: 'GET', path: '/v1/code/tests' }),
   find_symbols: asked(codeTools.find_symbols, { method: 'GET', path: '/v1/code/find' }),
   code_search: asked(codeTools.code_search, { method: 'GET', path: '/v1/code/search' }),
   // A question may be longer than an address can be.

@@ -74,6 +74,26 @@ const referenceSchema = z.strictObject({
 });
 export type CodeReference = z.infer<typeof referenceSchema>;
 
+const relatedSchema = z.strictObject({
+  /** `path#Container.name:line`; of a use outside of all definitions the path alone. */
+  id: z.string(),
+  /** Of a use in a test without a name of its own, the title of the test. */
+  name: z.string(),
+  symbol_type: symbolTypeSchema,
+  file_path: z.string(),
+  line,
+  signature: z.string(),
+  relation: z.enum(['call', 'use', 'type']),
+  /** `likely`: found by a name that only one class here has. */
+  confidence: z.enum(['exact', 'likely']),
+  /** Where the uses stand. */
+  lines: z.array(line),
+  /** The definition at the other end. */
+  of: z.string(),
+  distance: line,
+});
+export type RelatedSymbol = z.infer<typeof relatedSchema>;
+
 const searchResultSchema = z.strictObject({
   score: z.number(),
   file_path: z.string(),
@@ -130,6 +150,25 @@ const requirement = { require: z.literal('complete').exactOptional() };
 const cursor = z.string().min(1).max(200).exactOptional();
 /** What a reader has to know beside the answer: that it is about more than was asked for, or which names are similar. */
 const note = z.string().exactOptional();
+
+const aboutDefinition = {
+  name,
+  file_path: path.exactOptional(),
+  line: line.exactOptional(),
+  limit: atMost(2_000).exactOptional(),
+  cursor,
+  ...requirement,
+};
+const alongUses = { ...aboutDefinition, depth: atMost(10).exactOptional() };
+const relatedOutput = z.strictObject({
+  related: z.array(relatedSchema),
+  total_count: count,
+  /** Uses of the name of which the code does not say what they mean: get_symbol_references shows them. */
+  unresolved: count,
+  next_cursor: z.string().exactOptional(),
+  note,
+  basis: basisSchema,
+});
 
 interface ToolSchemas {
   summary: string;
@@ -191,6 +230,26 @@ export const codeTools = {
       ...requirement,
     }),
     output: z.strictObject({ symbols: z.array(codeSymbolSchema), note, basis: basisSchema }),
+  },
+  get_callers: {
+    summary: 'Functions and types that use a definition, with the lines, resolved by the imports of each language.',
+    input: z.strictObject(aboutDefinition),
+    output: relatedOutput,
+  },
+  get_callees: {
+    summary: 'Definitions of this repository that a definition uses.',
+    input: z.strictObject(aboutDefinition),
+    output: relatedOutput,
+  },
+  get_impact: {
+    summary: 'What may break when a definition changes: its callers, their callers and so on, by distance.',
+    input: z.strictObject(alongUses),
+    output: relatedOutput,
+  },
+  get_tests: {
+    summary: 'Tests that reach a definition, directly or through what they call.',
+    input: z.strictObject(alongUses),
+    output: relatedOutput,
   },
   code_search: {
     summary: 'Ranked search for words; "quoted phrases" must occur literally.',

@@ -124,7 +124,7 @@ async function throughDoor(jobId: string): Promise<Client> {
 }
 
 verifies('C-053').test(
-  'an agent gets seven tools for at most 1,200 tokens, which answer about its own worktree and no other',
+  'an agent gets eleven tools for at most 1,900 tokens, which answer about its own worktree and no other',
   async () => {
     const other = await worktree('foreign', { 'src/secret.js': 'export const foreignSecret = 1;\n' });
     const agent = rig.world.script('waits', [
@@ -153,10 +153,14 @@ verifies('C-053').test(
       count(JSON.stringify({ name, description, inputSchema })),
     );
     expect([ours.length, tools.some(({ name }) => ['index_code', 'get_hops', 'code_index'].includes(name))]).toEqual([
-      7,
+      11,
       false,
     ]);
-    expect(tokens.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(1_200);
+    const costOf = (isMeant: (name: string) => boolean) =>
+      tokens.reduce((sum, each, at) => sum + (isMeant(ours[at]?.name ?? '') ? each : 0), 0);
+    const isRelation = (name: string) => /^get_(callers|callees|impact|tests)$/.test(name);
+    expect(costOf((name) => !isRelation(name))).toBeLessThanOrEqual(1_200);
+    expect(costOf(isRelation)).toBeLessThanOrEqual(700);
     await rig.reef('kill', agentId);
   },
   90_000,
@@ -253,3 +257,16 @@ verifies('C-002').test(
   },
   90_000,
 );
+
+verifies('C-143').test('a person follows the uses of a definition from the command line', async () => {
+  const { id } = await worktree('uses', {
+    'src/cart.test.js': "import { total } from './cart.js';\ntest('sums are rounded', () => total(1.5));\n",
+  });
+  const ask = async (...args: string[]) => (await rig.json('code', ...args, '--complete', '--worktree', id)).related;
+  expect(await ask('callers', 'roundPrice')).toMatchObject([
+    { id: 'src/cart.js#total:2', relation: 'call', confidence: 'exact', lines: [2], of: 'src/price.js#roundPrice:1' },
+  ]);
+  expect(await ask('callees', 'total')).toMatchObject([{ id: 'src/price.js#roundPrice:1', of: 'src/cart.js#total:2' }]);
+  expect(await ask('tests', 'roundPrice')).toMatchObject([{ name: 'sums are rounded', distance: 2 }]);
+  expect(await ask('impact', 'roundPrice', '--depth', '1')).toHaveLength(1);
+});

@@ -74,7 +74,8 @@ function classOf(hit: Hit, path: readonly PathNode[], locals: LocalNames, text: 
   if (locals.binds(hit.index)) return { kind: 'definition', scope: 'local' };
   if (path.some(({ type }) => IMPORT.test(type))) return { kind: 'import' };
   const kind = isCalled(path, text) ? 'call' : isType(path) ? 'type' : 'usage';
-  const isLocal = kind !== 'type' && !isMember(path) && locals.isLocal(hit.name, hit.index);
+  if (isMember(path)) return { kind, isMember: true };
+  const isLocal = kind !== 'type' && locals.isLocal(hit.name, hit.index);
   return isLocal ? { kind, scope: 'local' } : { kind };
 }
 

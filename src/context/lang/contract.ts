@@ -71,6 +71,8 @@ export interface HitClass {
   kind: 'definition' | 'call' | 'type' | 'import' | 'usage' | 'comment' | 'string';
   /** The function around the hit binds the name, so no other file can mean it. */
   scope?: 'local';
+  /** It stands for a member of something: behind a dot, as a key, or as the name of an argument. */
+  isMember?: true;
 }
 
 /** An aborted signal rejects with the reason of the signal. */

@@ -11,11 +11,12 @@ import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index/code-index.ts';
 import { Classifier } from '../code-index/query/classifier.ts';
-import type { SureUses } from '../code-index/query/hops.ts';
 import { NameList } from '../code-index/query/name-list.ts';
 import { directoryOutline, fileOutline } from '../code-index/query/outlines.ts';
 import { Pager } from '../code-index/query/paging.ts';
 import type { RepoGraph } from '../code-index/query/repo-graph.ts';
+import type { SureUses } from '../code-index/relations/hops.ts';
+import type { RelationTool } from '../code-index/relations/relations.ts';
 
 const DEADLINE_MS = 20_000;
 /** A scan holds all it has found, perhaps 200,000 places, and one thread reads for all scans. */
@@ -64,6 +65,12 @@ export class ToolSet {
       graph ??= import('../code-index/query/repo-graph.ts').then((module) => new module.RepoGraph(index));
       return graph;
     };
+    const relation =
+      (tool: RelationTool): Tools['get_impact'] =>
+      async (args, waits) => {
+        const { related } = await import('../code-index/relations/relations.ts');
+        return scans.run(() => related({ index, classifier, pager }, { tool, args }, waits));
+      };
     // A warm start loads only what it needs. The rest is loaded with the first question.
     const tools: Tools = {
       index_code: async (args, { signal }) =>
@@ -80,13 +87,17 @@ export class ToolSet {
           });
         });
       },
+      get_callers: relation('get_callers'),
+      get_callees: relation('get_callees'),
+      get_impact: relation('get_impact'),
+      get_tests: relation('get_tests'),
       find_symbols: async (args) =>
         (await import('../code-index/query/symbols.ts')).findSymbols({ index, names }, args),
       code_search: async (args) => (await import('../code-index/query/search.ts')).codeSearch(index, args),
       get_file_outline: (args) => fileOutline(index, args),
       get_directory_outline: (args, { ms }) => directoryOutline({ index, pager }, args, ms),
       get_hops: async (args, { ms }) => {
-        const { hops, SureUses } = await import('../code-index/query/hops.ts');
+        const { hops, SureUses } = await import('../code-index/relations/hops.ts');
         sure ??= new SureUses(index);
         return hops({ index, graph: await graphOf(), sure }, args, ms);
       },

@@ -1,5 +1,5 @@
 import { printable } from '../../base/printable.ts';
-import type { Basis, CodeSymbol, OutlineSymbol } from '../../protocol/code.ts';
+import type { Basis, CodeSymbol, CodeToolResult, OutlineSymbol } from '../../protocol/code.ts';
 import type { CodeQuery } from '../../protocol/code-operations.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import type { Style } from './style.ts';
@@ -48,6 +48,10 @@ const WORDS: Words = {
       ? []
       : [`${references.length} of ${total_count} shown: --cursor ${next_cursor} goes on`]),
   ],
+  get_callers: relatedLines,
+  get_callees: relatedLines,
+  get_impact: relatedLines,
+  get_tests: relatedLines,
   code_search: ({ results, total_found }, { paint }) => [
     ...results.map(({ file_path, line, line_text }) =>
       `${paint('cyan', line === null ? file_path : `${file_path}:${line}`)}  ${line_text.trim()}`.trimEnd(),
@@ -76,6 +80,25 @@ function symbolLines(
   const kind = namespace === null ? symbol_type : `${symbol_type} of ${namespace}`;
   const head = `${paint('cyan', `${file}:${start_line}`)}  ${kind}  ${signature}`;
   return source === undefined ? [head] : [head, source.trimEnd(), ''];
+}
+
+const VERBS = { call: 'calls', use: 'uses', type: 'has the type' } as const;
+
+/** One line for each, by file, with what says so: `12  charge  calls Cart.total at 14, 20`. */
+function relatedLines(answer: CodeToolResult<'get_impact'>, { paint }: Style): string[] {
+  const { related, total_count, unresolved, next_cursor } = answer;
+  const lines = related.map(({ file_path, line, name, symbol_type, relation, confidence, of, distance, lines: at }) => {
+    const place = paint('cyan', `${file_path}:${line}`);
+    const far = distance > 1 ? `, ${distance} steps away` : '';
+    const doubt = confidence === 'likely' ? ', likely' : '';
+    const other = of.slice(of.indexOf('#') + 1).replace(/:\d+$/, '');
+    return `${place}  ${symbol_type}  ${paint('bold', name)}  ${VERBS[relation]} ${other}, line ${at.join(', ')}${doubt}${far}`;
+  });
+  const more =
+    next_cursor !== undefined && `${related.length} of ${total_count} shown: --cursor ${next_cursor} goes on`;
+  const open =
+    unresolved > 0 && `${unresolved} more uses by name alone: the code does not say what they mean (reef code refs)`;
+  return [...lines, ...[more, open].filter((each) => each !== false)];
 }
 
 export function indexReport(report: OperationOutput<'code_index'>): string {

@@ -45,6 +45,7 @@ export function sampleStates(): StateCore {
 
 export function sampleCode(): CodeCore {
   const symbols = async () => ({ symbols: [symbol], basis });
+  const related = async () => ({ related: [], total_count: 0, unresolved: 0, basis });
   return {
     get_file_outline: async () => ({ file_path: 'src/tax.ts', language: 'typescript', symbols: [outlined], basis }),
     get_directory_outline: async () => ({
@@ -54,6 +55,7 @@ export function sampleCode(): CodeCore {
     }),
     get_symbol: symbols,
     find_symbols: symbols,
+    ...{ get_callers: related, get_callees: related, get_impact: related, get_tests: related },
     get_symbol_references: async () => ({
       references: [{ location, reference_type: 'Call', confidence: 'exact', line_text: 'tax([1])' }],
       total_count: 1,

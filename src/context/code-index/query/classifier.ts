@@ -121,7 +121,7 @@ export class Classifier {
   }
 
   #shared(found: HitClass): HitClass {
-    const shape = `${found.kind} ${found.scope}`;
+    const shape = `${found.kind} ${found.scope} ${found.isMember}`;
     const known = this.#shapes.get(shape) ?? found;
     this.#shapes.set(shape, known);
     return known;

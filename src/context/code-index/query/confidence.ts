@@ -2,9 +2,9 @@ import { dirname } from 'node:path';
 import type { CodeReference } from '../../../protocol/code.ts';
 import type { FileFacts, HitClass, Language } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
+import type { ImportPaths } from '../modules/import-paths.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import type { Found } from './definitions.ts';
-import type { ImportPaths } from './import-paths.ts';
 
 type Confidence = CodeReference['confidence'];
 

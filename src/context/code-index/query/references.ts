@@ -1,6 +1,7 @@
 import type { CodeReference, CodeToolArgs, CodeToolResult } from '../../../protocol/code.ts';
 import { isTooLarge } from '../../lang/limits.ts';
 import type { CodeIndex } from '../code-index.ts';
+import { ImportPaths } from '../modules/import-paths.ts';
 import { blobId, formatOf } from '../tree/blob-id.ts';
 import { isSameStamp, Scratch } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
@@ -9,7 +10,6 @@ import { hasDollarNames, wordHits } from '../words/hits.ts';
 import type { Classifier, Question } from './classifier.ts';
 import { Judge } from './confidence.ts';
 import { candidatesFor, definitionsOf, type Found } from './definitions.ts';
-import { ImportPaths } from './import-paths.ts';
 import type { Pager, Whole } from './paging.ts';
 import { pathInside } from './paths.ts';
 import { type FileHits, referenceList } from './reference-list.ts';
@@ -82,7 +82,7 @@ async function wholeReferences(
     definitions,
     chosen: chosenDefinitions(index, args, { written, definitions }),
     hasText: args.include_text === true,
-    judge: new Judge(index, new ImportPaths(view), name, definitions),
+    judge: new Judge(index, new ImportPaths(index, view), name, definitions),
     classes: (question) => classifier.known(question),
   });
   const unclassified = questions.filter((question) => classifier.known(question) === undefined).length;
@@ -100,7 +100,7 @@ function noteOf(written: WrittenName): string | undefined {
 }
 
 /** Reads the candidates for the places of the name: a sketch only says where to look. */
-async function readHits(
+export async function readHits(
   index: CodeIndex,
   name: string,
   files: readonly TreeFile[],

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { readTree } from '../../../git/repository.ts';
 import type { CodeIndex } from '../code-index.ts';
+import { ImportPaths } from '../modules/import-paths.ts';
 import type { Defined } from '../store/fact-table.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
@@ -8,12 +9,12 @@ import type { Sketch } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
 import { DefinerList, type Definers } from './definers.ts';
 import { Edges, IMPORTS, MAY_USE, pageRank } from './edges.ts';
-import { ImportPaths } from './import-paths.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
 const RANK_VERSION = 'rank-1';
 
 export interface Graph {
+  view: View;
   /** Files by number, in the order of their paths. */
   paths: readonly string[];
   files: readonly TreeFile[];
@@ -55,6 +56,7 @@ export class RepoGraph {
     const links = await this.#read(view, numberOf);
     const edges = await this.#link(view, numberOf, links);
     return {
+      view,
       paths,
       files: paths.map((path) => view.files.get(path) as TreeFile),
       numberOf,
@@ -67,7 +69,7 @@ export class RepoGraph {
   /** What each file defines and imports, by name: whole facts of a large repository would not fit into memory. */
   async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Links> {
     const { store, languages } = this.#index;
-    const resolver = new ImportPaths(view);
+    const resolver = new ImportPaths(this.#index, view);
     const definers = new DefinerList();
     const imports = new Map<number, Set<number>>();
     const slices = new SlicesOfTime();

@@ -54,6 +54,16 @@ export const refs = question('get_symbol_references', ([name], { limit, text, cu
   file_path: file && inCheckout(cli, file),
   line,
 }));
+type RelationQuery = 'get_callers' | 'get_callees' | 'get_impact' | 'get_tests';
+const relation = (tool: RelationQuery) =>
+  question(tool, ([name], { limit, cursor, file, line, depth }, cli) => ({
+    ...{ name, limit, cursor, line, file_path: file && inCheckout(cli, file) },
+    ...(tool === 'get_impact' || tool === 'get_tests' ? { depth } : {}),
+  }));
+export const callers = relation('get_callers');
+export const callees = relation('get_callees');
+export const impact = relation('get_impact');
+export const tests = relation('get_tests');
 export const find = question('find_symbols', ([query], { limit, type }) => ({ query, limit, symbol_type: type }));
 export const search = question('code_search', ([query], { limit, glob }) => ({ query, limit, glob }));
 export const explore = question('explore_code', ([text], { budget }) => ({ question: text, budget_tokens: budget }));

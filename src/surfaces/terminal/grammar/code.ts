@@ -45,6 +45,17 @@ function questionCommands(code: Command, run: Run): void {
     .option('--text', 'also in comments and strings');
   const one = filed(paged(limited(refs))).option('--line <n>', 'the definition at this line of it', wholeNumber);
   define(one, 'refs', 'reef code refs applyDiscount');
+  const relation = (name: string, does: string) =>
+    filed(
+      paged(limited(question(name, does).argument('<name>', 'a name, alone or behind its class or module'))),
+    ).option('--line <n>', 'the definition at this line of it', wholeNumber);
+  const along = (command: Command) => command.option('--depth <n>', 'how many steps: 1 to 10', wholeNumber);
+  define(relation('callers', 'List the functions that use a definition'), 'callers', 'reef code callers Cart.total');
+  define(relation('callees', 'List the definitions that a function uses'), 'callees', 'reef code callees Cart.total');
+  const impact = along(relation('impact', 'List what may break when a definition changes, nearest first'));
+  define(impact, 'impact', 'reef code impact applyDiscount');
+  const tests = along(relation('tests', 'List the tests that reach a definition'));
+  define(tests, 'tests', 'reef code tests applyDiscount');
   const find = question('find', 'Find definitions by part of a name: its beginning, its capitals, or with one typo');
   limited(find.argument('<query>', 'part of a name')).option('--type <type>', 'only this kind: class, function, …');
   define(find, 'find', 'reef code find appDisc');

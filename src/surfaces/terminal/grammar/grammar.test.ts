@@ -32,6 +32,8 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ conflicts: ['conflicts'], worktree_gates: ['worktree gates'], worktree_update: ['worktree update'] },
   ...{ worktree_push: ['worktree push'], worktree_pr: ['worktree pr'], worktree_shell: ['worktree shell'] },
   ...{ get_file_outline: ['code outline'], get_directory_outline: ['code tree'], get_symbol: ['code symbol'] },
+  ...{ get_callers: ['code callers'], get_callees: ['code callees'] },
+  ...{ get_impact: ['code impact'], get_tests: ['code tests'] },
   ...{ get_symbol_references: ['code refs'], find_symbols: ['code find'], code_search: ['code search'] },
   ...{ repo_state: ['state'], artifact_read: ['state artifact'], context_calls: ['state calls'] },
   ...{ usage: ['usage'], job_log: ['output'], events: ['events'], review: ['review'] },

@@ -3,14 +3,17 @@ import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeToolArgs, CodeToolResult, Hop } from '../../../protocol/code.ts';
 import type { HitClass, Language } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
+import { ImportPaths } from '../modules/import-paths.ts';
+import { isPackaged } from '../query/confidence.ts';
+import { knownDefinitions } from '../query/definitions.ts';
+import { type Edges, IMPORTS, MAY_USE } from '../query/edges.ts';
+import { fileNotFound, pathInside } from '../query/paths.ts';
+import type { Graph, RepoGraph } from '../query/repo-graph.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
 import { holds, type Sketch, wordHashes } from '../words/sketch.ts';
-import { isPackaged } from './confidence.ts';
-import { knownDefinitions } from './definitions.ts';
-import { type Edges, IMPORTS, MAY_USE } from './edges.ts';
-import { fileNotFound, pathInside } from './paths.ts';
-import type { Graph, RepoGraph } from './repo-graph.ts';
+import { Resolver } from './resolver.ts';
+import { isRelated, Sources } from './sources.ts';
 
 const DEPTH = 2;
 /** What is learned by then is kept, so the next caller gets further. */
@@ -114,16 +117,23 @@ function reversed(edges: Edges, kind: number): Map<number, number[]> {
   return back;
 }
 
-/** Of one name in one file: the first use in code settles it, and comments repeat a name a few times at most. */
+/** Of one name in one file: the first sure use settles it. */
 const MOST_HITS = 200;
 
+interface UseAt {
+  line: number;
+  column: number;
+  isKey: boolean;
+}
+
 /**
- * Words say which files may use a file. A use is sure if the name stands in code and is not bound nearer. Answers are kept by content
- * and name, so an edit elsewhere costs nothing here.
+ * Words say which files may use a file. A use is sure if the name stands in code and the rules of the language lead from there to that
+ * file. Which words are uses is kept by content, so an edit elsewhere costs little here; where they lead is asked anew for each graph.
  */
 export class SureUses {
   readonly #index: CodeIndex;
-  readonly #kept = new Map<Oid, Map<string, boolean>>();
+  readonly #kept = new Map<Oid, Map<string, readonly UseAt[]>>();
+  #walk: { graph: Graph; sources: Sources; resolver: Resolver } | undefined;
 
   constructor(index: CodeIndex) {
     this.#index = index;
@@ -131,6 +141,7 @@ export class SureUses {
 
   forget(): void {
     this.#kept.clear();
+    this.#walk = undefined;
   }
 
   /** Which of the files it may use it really uses. Undefined: the parser gave no answer. */
@@ -146,11 +157,49 @@ export class SureUses {
     const known = this.#known(file.oid);
     const unknown = new Set(named.flatMap(({ names }) => names.filter((name) => !known.has(name))));
     if (unknown.size > 0 && !(await this.#learn(file, language, unknown, known))) return undefined;
-    return named.filter(({ names }) => names.some((name) => known.get(name) === true)).map(({ to }) => to);
+    const used: number[] = [];
+    for (const { to, names } of named) {
+      const target = graph.paths[to] as string;
+      if (await this.#leads(graph, { file, target, names, known })) used.push(to);
+    }
+    return used;
   }
 
-  #known(oid: Oid): Map<string, boolean> {
-    const known = this.#kept.get(oid) ?? new Map<string, boolean>();
+  async #leads(
+    graph: Graph,
+    {
+      file,
+      target,
+      names,
+      known,
+    }: { file: TreeFile; target: string; names: readonly string[]; known: ReadonlyMap<string, readonly UseAt[]> },
+  ): Promise<boolean> {
+    const { sources, resolver } = this.#walkOn(graph);
+    for (const name of names) {
+      const uses = known.get(name) ?? [];
+      const source = uses.length > 0 ? await sources.of(file.path) : undefined;
+      if (!source) continue;
+      for (const { isKey, ...place } of uses) {
+        const meaning = await resolver.meaning(
+          { source, name, line: place.line, index: source.lines.index(place) },
+          isKey,
+        );
+        if (typeof meaning !== 'string' && meaning.definitions.some((each) => each.file.path === target)) return true;
+      }
+    }
+    return false;
+  }
+
+  #walkOn(graph: Graph) {
+    if (this.#walk?.graph !== graph) {
+      const sources = new Sources(this.#index, graph.view);
+      this.#walk = { graph, sources, resolver: new Resolver(sources, new ImportPaths(this.#index, graph.view)) };
+    }
+    return this.#walk;
+  }
+
+  #known(oid: Oid): Map<string, readonly UseAt[]> {
+    const known = this.#kept.get(oid) ?? new Map<string, readonly UseAt[]>();
     this.#kept.set(oid, known);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
@@ -161,9 +210,9 @@ export class SureUses {
   #namesOf(graph: Graph, to: number, from: TreeFile, sketch: Sketch): string[] {
     const { languages } = this.#index;
     const target = graph.files[to] as TreeFile;
-    const language = languages.of(target);
-    const isSameLanguage = language !== undefined && language === languages.of(from);
-    const isNear = isSameLanguage && isPackaged(language) && dirname(target.path) === dirname(from.path);
+    const [language, other] = [languages.of(target), languages.of(from)];
+    if (language === undefined || other === undefined || !isRelated(language, other)) return [];
+    const isNear = language === other && isPackaged(language) && dirname(target.path) === dirname(from.path);
     const names = knownDefinitions(this.#index, target).flatMap(({ name }) => {
       const [hash] = wordHashes(name);
       const isMeant = hash !== undefined && holds(sketch, hash) && (isNear || graph.definers.only(hash) === to);
@@ -177,7 +226,7 @@ export class SureUses {
     file: TreeFile,
     language: Language,
     names: ReadonlySet<string>,
-    known: Map<string, boolean>,
+    known: Map<string, readonly UseAt[]>,
   ): Promise<boolean> {
     const source = this.#index.tree.read(file.path, undefined, MAX_BYTES)?.bytes ?? Buffer.alloc(0);
     const isDollarInNames = hasDollarNames(language);
@@ -189,12 +238,18 @@ export class SureUses {
     const answer = hits.length > 0 ? await parser.classify({ source, language, hits }).catch(() => undefined) : [];
     if (!answer) return false;
     const classes = 'skipped' in answer ? [] : answer;
-    for (const name of names) known.set(name, false);
-    for (const [at, { name }] of hits.entries()) if (isUse(classes[at])) known.set(name, true);
+    const uses = hits.map((hit, at) => ({ ...hit, found: classes[at] }));
+    for (const name of names) {
+      const own = uses.filter((use) => use.name === name && isUse(use.found));
+      known.set(
+        name,
+        own.map(({ line, column, found }) => ({ line, column, isKey: found?.isMember === true })),
+      );
+    }
     return true;
   }
 }
 
 function isUse(found: HitClass | undefined): boolean {
-  return found !== undefined && found.scope !== 'local' && ['call', 'type', 'import', 'usage'].includes(found.kind);
+  return found !== undefined && found.scope !== 'local' && ['call', 'type', 'usage'].includes(found.kind);
 }
