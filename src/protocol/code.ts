@@ -232,22 +232,22 @@ export const codeTools = {
     output: z.strictObject({ symbols: z.array(codeSymbolSchema), note, basis: basisSchema }),
   },
   get_callers: {
-    summary: 'Functions and types that use a definition, with the lines, resolved by the imports of each language.',
+    summary: 'What uses a definition, and where.',
     input: z.strictObject(aboutDefinition),
     output: relatedOutput,
   },
   get_callees: {
-    summary: 'Definitions of this repository that a definition uses.',
+    summary: 'What a definition uses here.',
     input: z.strictObject(aboutDefinition),
     output: relatedOutput,
   },
   get_impact: {
-    summary: 'What may break when a definition changes: its callers, their callers and so on, by distance.',
+    summary: 'What may break when a definition changes, by distance.',
     input: z.strictObject(alongUses),
     output: relatedOutput,
   },
   get_tests: {
-    summary: 'Tests that reach a definition, directly or through what they call.',
+    summary: 'Tests that reach a definition.',
     input: z.strictObject(alongUses),
     output: relatedOutput,
   },
