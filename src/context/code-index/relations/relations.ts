@@ -62,7 +62,7 @@ export async function related(
   const { index, pager } = tools;
   const view = await index.view();
   const { name, file_path, line, cursor, depth } = args;
-  const make = () => new Walk(tools, view, { tool, ...waits }).answer(args);
+  const make = () => new UseWalk(tools, view, { tool, ...waits }).answer(args);
   const place = await pager.place({ question: [tool, name, file_path, line, depth], cursor, make }, view);
   const { count, pending, skipped, note, unresolved } = place.whole;
   const { items, nextCursor } = pager.page(place, args.limit ?? LIMIT);
@@ -81,7 +81,7 @@ interface Step extends Edge {
 }
 
 /** The way from one definition along its uses, for one question. */
-class Walk {
+class UseWalk {
   readonly #index: CodeIndex;
   readonly #view: View;
   readonly #tool: RelationTool;
