@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { makeRepository } from '../../test/support/repository.ts';
-import { PROJECT_CONFIG, readOverlay } from '../workflow/project/project.ts';
+import { PROJECT_CONFIG, readOverlay } from '../workflow/project/project-config.ts';
 import { configState, configText, lookAtCheckout, lookAtProject, writeConfig } from './init-project.ts';
 
 const CARGO = '[package]\nname = "coral"\n';

@@ -12,7 +12,7 @@ import { findCommit, readIdentity } from '../git/repository.ts';
 import { readStatus } from '../git/status.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { GATES, type Gate } from '../protocol/workflow.ts';
-import { PROJECT_CONFIG, readOverlay, readProjectFile } from '../workflow/project/project.ts';
+import { PROJECT_CONFIG, readOverlay, readProjectFile } from '../workflow/project/project-config.ts';
 import { type Proposal, proposalBelow, proposeProject } from '../workflow/project/propose.ts';
 import type { ProjectFolder, Suggestion } from '../workflow/project/toolchain.ts';
 

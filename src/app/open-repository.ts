@@ -21,6 +21,7 @@ import type { WorktreeRecord } from '../protocol/worktrees.ts';
 import type { ReefBlock } from '../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../runtime/config/trust-file.ts';
 import type { Store } from '../store/store.ts';
+import { trustedDrivers } from '../workflow/project/git-drivers.ts';
 import { Project } from '../workflow/project/project.ts';
 import type { RunSpec } from '../workflow/runs/spec.ts';
 import { WorktreeActivity } from '../workflow/runs/worktree-activity.ts';
@@ -71,7 +72,9 @@ export async function findRepository({
 }: Pick<RepositoryDeps, 'home' | 'env'>): Promise<{ found?: Found; refusal?: ReefError }> {
   const root = home.repository;
   if (root === undefined) return {};
-  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+  const trustFile = trustPath(env);
+  const open = trustedDrivers(root, { trust: new TrustFile(trustFile), trustFile });
+  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }), open });
   try {
     return { found: { root, git, checkout: await git.locate(root) } };
   } catch (error) {
@@ -83,7 +86,8 @@ export async function findRepository({
 /** What jobs and runs need of a repository: its worktrees, its code, and their state. */
 export async function openRepository(deps: RepositoryDeps, { root, git, checkout }: Found) {
   const { home, env, clock, log, store, signal, newId, isPortFree, redact } = deps;
-  const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock });
+  const trust = new TrustFile(trustPath(env));
+  const project = new Project({ root, trust, clock, drivers: () => git.drivers(checkout) });
   const notices = new NoticeBoard(clock, store.changes);
   const items = {
     include: () => project.include(),

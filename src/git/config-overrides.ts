@@ -16,20 +16,35 @@ interface Entry {
 
 const MOST_ENTRIES = 500;
 
+/** Drivers of a repository that run all the same, because a person saw and trusted what they run. */
+export interface OpenDrivers {
+  /** What the choice depends on beside git's own configuration. */
+  files: readonly string[];
+  /** Such as `filter.lfs`. Gets what git would run, such as `filter.lfs.clean` and its command. */
+  choose(settings: ReadonlyMap<string, string>): Promise<readonly string[]>;
+}
+
 /**
  * Checks before every command that git still finds the checkout we recorded, and which names of its configuration must be
  * overridden. Both depend on files only, so git is asked again only after one of them changed.
  */
-export function createCheckoutCheck(ask: AskGit): (checkout: Checkout) => Promise<Overrides> {
+export function createCheckoutCheck(ask: AskGit, open?: OpenDrivers): (checkout: Checkout) => Promise<Overrides> {
   const known = new Map<string, Entry>();
+  const filesOf = (checkout: Checkout) => [...ownFiles(checkout), ...(open?.files ?? [])];
+
+  const withoutOpen = async (overrides: Overrides, toplevel: string): Promise<Overrides> => {
+    if (open === undefined || !overrides.some(([key]) => isDriver(key))) return overrides;
+    const names = await open.choose(await driverSettings(ask, toplevel));
+    return overrides.filter(([key]) => !(isDriver(key) && names.includes(sectionOf(key))));
+  };
 
   const learn = async (checkout: Checkout): Promise<Overrides> => {
     const { toplevel } = checkout;
-    const own = ownFiles(checkout);
+    const own = filesOf(checkout);
     const first = await tryStamp(own);
     refuseOther(checkout, await askCheckout(ask, toplevel));
     const { keys, origins, includes } = await readConfig(ask, toplevel);
-    const overrides = namedOverrides(keys);
+    const overrides = await withoutOpen(namedOverrides(keys), toplevel);
     const stamp = await tryStamp([...own, ...origins]);
     known.delete(toplevel);
     // Equal stamps before and after: git read what the files say now.
@@ -43,9 +58,29 @@ export function createCheckoutCheck(ask: AskGit): (checkout: Checkout) => Promis
   return async (checkout) => {
     refuseOther(checkout, await readCheckout(checkout.toplevel));
     const entry = known.get(checkout.toplevel);
-    const stamp = entry && (await tryStamp([...ownFiles(checkout), ...entry.origins]));
+    const stamp = entry && (await tryStamp([...filesOf(checkout), ...entry.origins]));
     return entry !== undefined && stamp === entry.stamp ? entry.overrides : learn(checkout);
   };
+}
+
+/** What changes files on their way in, out and in merges. A diff driver only shows, and everything else acts on more than files. */
+function isDriver(key: string): boolean {
+  return /^(?:filter|merge)\./.test(key);
+}
+
+/** `filter.lfs` of `filter.lfs.clean`; the name between may hold dots. */
+function sectionOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('.'));
+}
+
+/** What git has configured for drivers, by key. */
+export async function driverSettings(ask: AskGit, toplevel: string): Promise<Map<string, string>> {
+  const fields = [...nulFields(await ask(toplevel, ['config', '--list', '-z']))].map((field) => field.toString('utf8'));
+  const pairs = fields.map((field): [string, string] => {
+    const end = field.indexOf('\n');
+    return end === -1 ? [field, ''] : [field.slice(0, end), field.slice(end + 1)];
+  });
+  return new Map(pairs.filter(([key]) => isDriver(key)));
 }
 
 /** Git itself complains about files that cannot be read; nothing is remembered of them. */

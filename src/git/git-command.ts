@@ -4,7 +4,7 @@ import { lazily } from '../base/lazily.ts';
 import type { RunResult, RunSpec } from '../base/programs.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Checkout } from './checkout.ts';
-import { type AskGit, createCheckoutCheck, locate } from './config-overrides.ts';
+import { type AskGit, createCheckoutCheck, driverSettings, locate, type OpenDrivers } from './config-overrides.ts';
 import { fixedOverrides, gitEnv, LOCK_WAIT_MS, type Overrides, overrideEnv } from './hardening.ts';
 
 /** Runs a program to its end; the composition root passes it in. Rejects only if the program cannot be started. */
@@ -41,6 +41,8 @@ export interface Git {
   /** Options end before values: the caller puts `--end-of-options` before revisions and `--` before paths. */
   call(checkout: Checkout, args: readonly string[], options?: CallOptions): Promise<GitResult>;
   version(): Promise<GitVersion>;
+  /** What filter and merge drivers would run here, by key of git's configuration. */
+  drivers(checkout: Checkout): Promise<ReadonlyMap<string, string>>;
 }
 
 interface GitVersion {
@@ -53,6 +55,7 @@ interface GitSettings {
   /** Already reduced to what a child may have, with a PATH no agent can write to. */
   env: Readonly<Record<string, string>>;
   lockWaitMs?: number;
+  open?: OpenDrivers | undefined;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -62,7 +65,7 @@ const MESSAGE_BYTES = 2_048;
 const VERB = 3;
 const OLDEST = { major: 2, minor: 38 };
 
-export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings): Git {
+export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS, open }: GitSettings): Git {
   const fixed = fixedOverrides(lockWaitMs);
   const ownEnv = gitEnv(env);
   const fixedEnv = { ...ownEnv, ...overrideEnv(fixed) };
@@ -87,10 +90,14 @@ export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings):
     parseVersion((await start(['--version'], fixedEnv)).stdout.toString('utf8')),
   );
   const ask: AskGit = async (dir, args) => (await start(['--no-pager', '-C', dir, ...args], fixedEnv)).stdout;
-  const check = createCheckoutCheck(ask);
+  const check = createCheckoutCheck(ask, open);
 
   return {
     version: ready,
+    async drivers(checkout) {
+      await ready();
+      return driverSettings(ask, checkout.toplevel);
+    },
     async locate(dir) {
       await ready();
       const real = await realpath(dir).catch((cause: unknown) => {

@@ -25,7 +25,7 @@ export const security = page('security', {
   'X-31': { from: '+', says: 'filter, diff and merge drivers of a repository are overridden one by one', status: 'done' },
   'X-32': { from: '+', says: 'a redirected repository is git_redirected', status: 'done' },
   'X-33': { from: '+', says: 'names are checked, options end before values, and submodules are never entered', status: 'done' },
-  'X-34': { from: '+', says: 'a trusted repository may turn named drivers back on, by hash', status: 'todo', because: 'a trusted repository cannot turn drivers, hooks or signing back on yet' },
+  'X-34': { from: '+', says: 'a trusted repository may turn named drivers back on, by hash', status: 'done' },
   'X-40': { from: 'seed 002', says: 'paths of tools, workers and queries stay in their worktree', status: 'done' },
   'X-41': { from: '+', says: 'every access walks descriptors, which holds against a racing symlink', status: 'done' },
   'X-42': { from: '+', says: 'writing replaces links and reading refuses what is no regular file under the cap', status: 'done' },

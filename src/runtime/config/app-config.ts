@@ -54,6 +54,7 @@ const INITIAL_REEF: ReefBlock = {
   default_agent: 'claude',
   gates: {},
   worktree: {},
+  git: { drivers: [] },
   worktrees: {},
   coder: { checks: {} },
   context: {},

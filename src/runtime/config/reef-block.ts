@@ -143,6 +143,15 @@ export const reefSchema = z.strictObject({
   gates: gatesSchema.default({}),
   /** Commands that set up and tear down a worktree, if the repository names none. */
   worktree: z.strictObject({ setup: command.exactOptional(), teardown: command.exactOptional() }).default({}),
+  git: z
+    .strictObject({
+      /** Filter and merge drivers that run, such as `filter.lfs`; read from `.reef/config.yaml` of a trusted repository only. */
+      drivers: z
+        .array(z.string().regex(/^(?:filter|merge)\.\P{Cc}{1,100}$/u, 'a driver such as filter.lfs or merge.ours'))
+        .max(20)
+        .default([]),
+    })
+    .prefault({}),
   worktrees: z
     .strictObject({
       root: z.string().min(1).exactOptional(),

@@ -7,7 +7,8 @@ import type { Git } from '../../git/git-command.ts';
 import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
 import { findGateCommands, type GateCommands } from '../../workflow/project/gate-commands.ts';
-import { PROJECT_CONFIG, Project, readOverlay } from '../../workflow/project/project.ts';
+import { Project } from '../../workflow/project/project.ts';
+import { PROJECT_CONFIG, readOverlay } from '../../workflow/project/project-config.ts';
 import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 
 interface Deps {

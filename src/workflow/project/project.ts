@@ -1,46 +1,29 @@
 import { isUtf8 } from 'node:buffer';
-import { join } from 'node:path';
 import { projectSettingNames } from '../../agents/registry.ts';
 import type { Clock } from '../../base/clock.ts';
-import { createSafeDir } from '../../base/safe-dir.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Caller, OperationRequest, TrustCore } from '../../protocol/operations.ts';
 import type { TrustItem } from '../../protocol/trust.ts';
-import { requireLayer } from '../../runtime/config/check-layer.ts';
-import { type ReefBlock, reefSchema } from '../../runtime/config/reef-block.ts';
-import { configInvalid, isProblem, parseSource } from '../../runtime/config/settings-file.ts';
+import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import { type TrustFile, trustHash } from '../../runtime/config/trust-file.ts';
 import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/manifest-file.ts';
 import { settingsIn } from './agent-settings.ts';
+import { DRIVERS, shownDrivers } from './git-drivers.ts';
+import { PROJECT_CONFIG, readOverlay, readProjectFile } from './project-config.ts';
 
-const LARGEST_FILE = 1024 * 1024;
-export const PROJECT_CONFIG = '.reef/config.yaml';
 const INCLUDE = '.worktreeinclude';
 const SCRIPTS = 'package.json scripts';
 const CANNOT_BE_SHOWN =
   '(a link, too large, or one of too many: Reef keeps it from agents. Put the file itself there.)';
-
-/** What `.reef/config.yaml` says about worktrees and gates. */
-type Overlay = Pick<ReefBlock, 'worktree' | 'gates'>;
 
 interface ProjectDeps {
   /** The main checkout: in a worktree an agent could edit what judges it. */
   root: string;
   trust: TrustFile;
   clock: Clock;
-}
-
-/** A file of a checkout; undefined when absent. Links that lead out are not followed. */
-export async function readProjectFile(root: string, path: string): Promise<string | undefined> {
-  const inHome = path.startsWith('.reef/');
-  const dir = createSafeDir(inHome ? join(root, '.reef') : root);
-  try {
-    return (await dir.read(inHome ? path.slice('.reef/'.length) : path, LARGEST_FILE)).toString('utf8');
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
+  /** What git has configured for drivers, without which none can be trusted. */
+  drivers?: () => Promise<ReadonlyMap<string, string>>;
 }
 
 /** What the repository has Reef run or copy. Nothing takes effect before a person trusts it. */
@@ -66,7 +49,7 @@ export class Project implements TrustCore {
     return text;
   };
 
-  async gates(): Promise<Overlay['gates']> {
+  async gates(): Promise<ReefBlock['gates']> {
     const text = await this.readFile(PROJECT_CONFIG);
     if (text === undefined) return {};
     await this.#requireItem(PROJECT_CONFIG, text);
@@ -104,9 +87,12 @@ export class Project implements TrustCore {
   async #items(): Promise<TrustItem[]> {
     const found = await findManifest(this.readFile);
     const packageText = await this.readFile('package.json');
+    const config = await this.readFile(PROJECT_CONFIG);
+    const drivers = await this.#deps.drivers?.();
     const contents: [name: string, content: string | undefined][] = [
       ...(found ? [[found.path, found.text] as [string, string]] : []),
-      [PROJECT_CONFIG, await this.readFile(PROJECT_CONFIG)],
+      [PROJECT_CONFIG, config],
+      [DRIVERS, drivers && shownDrivers(config, drivers)],
       [INCLUDE, await this.readFile(INCLUDE)],
       [SCRIPTS, packageText === undefined ? undefined : scriptsOf(packageText)],
     ];
@@ -145,12 +131,4 @@ function scriptsOf(text: string): string {
   const parsed = parseJson(text);
   const value = parsed.ok ? (parsed.value as { scripts?: unknown } | null) : null;
   return JSON.stringify(value?.scripts ?? {}, null, 2);
-}
-
-/** Strict: a gate whose name is misspelt would let everything pass. */
-export function readOverlay(text: string): Overlay {
-  const source = parseSource(PROJECT_CONFIG, text);
-  if (isProblem(source)) throw configInvalid([source]);
-  const { gates, worktree } = reefSchema.parse(requireLayer(source).reef ?? {});
-  return { gates, worktree };
 }

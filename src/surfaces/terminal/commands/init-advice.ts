@@ -1,6 +1,6 @@
 import { type CheckoutLook, hasCommands, type ProjectLook } from '../../../app/init-project.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
-import { PROJECT_CONFIG } from '../../../workflow/project/project.ts';
+import { PROJECT_CONFIG } from '../../../workflow/project/project-config.ts';
 import { isAble, type ReadyAgent } from '../../doctor/ready-agents.ts';
 import { shellQuote } from '../../render/short-names.ts';
 
