@@ -39,6 +39,8 @@ export interface OwnPaths {
   read: readonly string[];
   write: readonly string[];
   git?: 'commit' | 'read';
+  processes?: number | undefined;
+  memory_mb?: number | undefined;
 }
 
 const NO_PATHS: OwnPaths = { read: [], write: [] };

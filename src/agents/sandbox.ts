@@ -13,6 +13,9 @@ import { type OwnPaths, ownHome } from './sandbox-home.ts';
 /** Files that the user's programs act on: whoever writes them runs code outside the sandbox. */
 export const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
 
+/** Far above what a build or a test run starts, far below what stops a machine. */
+const MOST_PROCESSES = 4096;
+
 interface Surroundings {
   /** The agent's private copies of its own files. */
   binds?: SandboxSpec['binds'];
@@ -81,6 +84,7 @@ export async function sandboxFor(
     hidden: [of.homeDir, of.sockets, ...around.hidden, ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded],
     network: of.network ?? 'host',
+    limits: { processes: of.own?.processes ?? MOST_PROCESSES, memoryMb: of.own?.memory_mb },
     scratch: join(jobDir(of.homeDir, job.id), SCRATCH),
   };
 }

@@ -14,6 +14,8 @@ export interface Capabilities {
   /** Whether a sandbox can have a network of its own, and perl a way out of it. */
   sandboxesNetwork: boolean;
   setpriv: string | undefined;
+  /** Sets limits of what a sandbox may use. */
+  prlimit: string | undefined;
   /** GNU's: others open no process group. */
   timeout: string | undefined;
   /** Stands in for `timeout`, which macOS does not have. */
@@ -35,10 +37,11 @@ const LISTEN = [
 /** Each program calls it once and hands the result down. */
 export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promise<Capabilities> {
   const find = (program: string) => findOnPath(program, searchPath);
-  const [namespaces, bubblewrap, setpriv, timeout, perl] = await Promise.all([
+  const [namespaces, bubblewrap, setpriv, prlimit, timeout, perl] = await Promise.all([
     probeNamespaces(find('unshare')),
     works(find('bwrap'), [...SANDBOX_BASE, '--', 'env', '--default-signal=TERM', 'true']),
     works(find('setpriv'), ['--pdeathsig', 'KILL', 'true']),
+    works(find('prlimit'), ['--nproc=4096', '--core=0', 'true']),
     opensGroup(find('timeout') ?? find('gtimeout'), ['-k', '1', '5']),
     works(find('perl'), ['-MTime::HiRes', '-e', '1']),
   ]);
@@ -48,7 +51,7 @@ export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promi
   const sandboxesNetwork =
     perl !== undefined &&
     (await works(bubblewrap, [...SANDBOX_BASE, '--unshare-net', '--', perl, ...LISTEN])) !== undefined;
-  const tools = { unshare, bubblewrap, setpriv, timeout, perl, tmux: find('tmux') };
+  const tools = { unshare, bubblewrap, setpriv, prlimit, timeout, perl, tmux: find('tmux') };
   return { namespaces, isolatesNetwork, sandboxesNetwork, ...tools };
 }
 

@@ -1,7 +1,7 @@
 import { ReefError } from '../protocol/errors.ts';
 import { type Capabilities, UNSHARE_OPTIONS } from './capabilities.ts';
 import { egressCommand } from './egress/command.ts';
-import { type SandboxSpec, sandboxOptions } from './sandbox.ts';
+import { type SandboxLimits, type SandboxSpec, sandboxOptions } from './sandbox.ts';
 
 export interface Program {
   file: string;
@@ -45,12 +45,13 @@ const CEILING = `
 /** The command that holds a program together with its tree, by what the machine offers. */
 export function contained(program: Program, capabilities: Capabilities): string[] {
   const command = [program.file, ...program.args];
-  const { namespaces, unshare, bubblewrap, perl } = capabilities;
+  const { namespaces, unshare, bubblewrap, perl, prlimit } = capabilities;
   if (program.sandbox) {
     if (!bubblewrap) throw new ReefError('sandbox_unavailable', 'Bubblewrap is missing here or not allowed to work');
     const { filter, options } = sandboxOptions(program.sandbox, program.cwd);
-    const undeaf = ['/usr/bin/env', '--default-signal=TERM', '/bin/sh', '-c', BEGIN, 'sh'];
-    const { network, scratch } = program.sandbox;
+    const { network, scratch, limits } = program.sandbox;
+    const limited = limits && prlimit ? limitOptions(prlimit, limits) : [];
+    const undeaf = ['/usr/bin/env', '--default-signal=TERM', ...limited, '/bin/sh', '-c', BEGIN, 'sh'];
     if (typeof network === 'string')
       return ['/bin/sh', '-c', DEAF, 'sh', filter, bubblewrap, ...options, '--', ...undeaf, ...command];
     const way = egressCommand(network, scratch, perl ?? 'perl');
@@ -60,6 +61,12 @@ export function contained(program: Program, capabilities: Capabilities): string[
   if (namespaces === 'none' || unshare === undefined) return ['/bin/sh', '-c', BEGIN, 'sh', ...command];
   const network = program.isOffline && capabilities.isolatesNetwork ? ['--net'] : [];
   return [unshare, ...UNSHARE_OPTIONS[namespaces], ...network, '/bin/sh', '-c', FIRST_PROCESS, 'sh', ...command];
+}
+
+/** Set inside: there only the processes of this sandbox count. A dump of memory would lie where its program was at work. */
+function limitOptions(prlimit: string, { processes, memoryMb }: SandboxLimits): string[] {
+  const memory = memoryMb === undefined ? [] : [`--data=${memoryMb * 1024 * 1024}`];
+  return [prlimit, `--nproc=${processes}`, '--core=0', ...memory];
 }
 
 /** A command under a ceiling that works without the daemon, in a process group of its own. */

@@ -20,8 +20,10 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import { until } from '../../test/support/wait.ts';
 import { probeCapabilities } from './capabilities.ts';
+import { contained } from './chain.ts';
 import { launch } from './launch.ts';
 import { readLaunch } from './launch-folder.ts';
+import { run } from './run.ts';
 import { SANDBOX_BASE, type SandboxSpec, sandboxOptions, unguard } from './sandbox.ts';
 import { endTree } from './tree.ts';
 
@@ -241,3 +243,37 @@ function listen(path: string): Promise<ReturnType<typeof createServer>> {
   const server = createServer((socket) => socket.end());
   return new Promise((resolve) => server.listen(path, () => resolve(server)));
 }
+
+verifies('X-134')
+  .needs(
+    capabilities.bubblewrap !== undefined && capabilities.prlimit !== undefined,
+    'bubblewrap or prlimit is missing',
+  )
+  .test('a program in a sandbox has the limits it was given, and cannot raise them', async () => {
+    const folder = temporaryFolder();
+    const { at, spec } = makeRoom(folder);
+    const limits = { processes: 123, memoryMb: 200 };
+    const look = (what: string) => `grep -E "^Max ${what} " /proc/self/limits`;
+    const grab = (megabytes: number) =>
+      `perl -e 'my $x = "x" x (${megabytes} * 1024 * 1024); print "got\n"' 2>/dev/null || echo refused`;
+    const lines = [
+      look('processes'),
+      look('core file size'),
+      'prlimit --data=unlimited true || echo refused',
+      grab(50),
+      grab(400),
+    ];
+    const sandbox = { ...spec, limits };
+    const [file = '', ...args] = contained(
+      { file: '/bin/sh', args: ['-c', lines.join(';')], cwd: at('home/worktree'), sandbox },
+      capabilities,
+    );
+    const { stdout } = await run({ file, args, cwd: folder, env: { PATH }, timeoutMs: 30_000, maxBytes: 10_000 });
+    expect(stdout.toString().replace(/ +/g, ' ').trim().split('\n')).toEqual([
+      'Max processes 123 123 processes ',
+      'Max core file size 0 0 bytes ',
+      'refused',
+      'got',
+      'refused',
+    ]);
+  });

@@ -25,8 +25,16 @@ export interface SandboxSpec {
   guarded?: readonly string[];
   /** `host` keeps abstract sockets reachable as well; the others close those. */
   network: 'host' | 'none' | EgressRules;
+  limits?: SandboxLimits | undefined;
   /** A folder of ours for what the sandbox itself needs: its private /tmp lies here. */
   scratch: string;
+}
+
+export interface SandboxLimits {
+  /** With their threads, in the sandbox. The kernel does not count those of root. */
+  processes: number;
+  /** Of each process: a limit of their sum would take a control group. */
+  memoryMb?: number | undefined;
 }
 
 /** The beginning of every sandbox; `probeCapabilities` tries it. */

@@ -8,6 +8,7 @@ export const noCapabilities: Capabilities = {
   bubblewrap: undefined,
   sandboxesNetwork: false,
   setpriv: undefined,
+  prlimit: undefined,
   timeout: undefined,
   perl: undefined,
   tmux: undefined,

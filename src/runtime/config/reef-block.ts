@@ -74,6 +74,9 @@ const sandboxSchema = z.preprocess(
     hosts: z.array(hostPattern).default([]),
     /** `read`: an agent commits nothing and writes no object; Reef makes the commits of its work. */
     git: z.enum(['commit', 'read']).default('commit'),
+    /** Processes and threads of one sandbox, and the memory of each of them. */
+    processes: z.number().int().min(16).max(1_000_000).exactOptional(),
+    memory_mb: z.number().int().min(64).exactOptional(),
   }),
 );
 

@@ -104,7 +104,7 @@ verifies('Q-100').test('a socket is told apart: answered, left behind, absent', 
 const sandboxMode = () => 'auto' as const;
 
 verifies('Q-100', 'U-06').test(
-  'the machine is looked at: node, git, sandbox, processes, tmux, disk, descriptors, inotify, log-out',
+  'the machine is looked at: node, git, sandbox, limits, processes, tmux, disk, descriptors, inotify, log-out',
   async () => {
     const findings = await examine(machineChecks({ path: process.env.PATH ?? '', folder: dir, sandboxMode }), {
       fix: false,
@@ -113,6 +113,7 @@ verifies('Q-100', 'U-06').test(
       'node',
       'git',
       'sandbox',
+      'limits',
       'processes',
       'tmux',
       'disk',

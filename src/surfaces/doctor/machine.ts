@@ -49,7 +49,8 @@ async function git(path: string): Promise<Result> {
     : ok(version?.[0] ?? said, said);
 }
 
-function capabilities({ bubblewrap, sandboxesNetwork, namespaces, tmux }: Capabilities, mode: SandboxMode): Found[] {
+function capabilities(found: Capabilities, mode: SandboxMode): Found[] {
+  const { bubblewrap, sandboxesNetwork, namespaces, tmux } = found;
   const held =
     namespaces === 'none'
       ? warn(
@@ -61,6 +62,7 @@ function capabilities({ bubblewrap, sandboxesNetwork, namespaces, tmux }: Capabi
   const terminal = tmux ? ok('found', tmux) : ok('not installed; only --mode headful needs it', 'tmux');
   return [
     { check: 'sandbox', ...sandbox(bubblewrap, sandboxesNetwork, mode) },
+    { check: 'limits', ...limits(found, mode) },
     { check: 'processes', ...held },
     { check: 'tmux', ...terminal },
   ];
@@ -81,6 +83,18 @@ function sandbox(bubblewrap: string | undefined, sandboxesNetwork: boolean, mode
   return mode === 'require'
     ? bad('none, and your configuration requires one', evidence, fix)
     : warn(`none: ${open}`, evidence, fix);
+}
+
+function limits({ bubblewrap, prlimit }: Capabilities, mode: SandboxMode): Result {
+  if (!bubblewrap || mode === 'off') return ok('none, because they belong to a sandbox', 'no sandbox');
+  if (!prlimit) {
+    const fix = byHand('install util-linux');
+    return warn('the processes of a sandbox and their memory are not limited', 'prlimit is missing', fix);
+  }
+  if (process.getuid?.() !== 0)
+    return ok('of processes in a sandbox, and of the memory of each if you set one', prlimit);
+  const fix = byHand('use Reef as a user who is not root');
+  return warn('the number of processes in a sandbox is not limited', 'the kernel does not count those of root', fix);
 }
 
 async function disk(folder: string): Promise<Result> {
