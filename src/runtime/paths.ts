@@ -52,6 +52,7 @@ export function createPaths(env: Variables, home: string) {
     functionsDir: () => functions,
     mcpConfigFile: () => join(functions, 'mcp.json'),
     functionsEnvFile: () => join(functions, '.env'),
+    promptUtilsFile: () => join(functions, 'utils', 'prompt-utils.sh'),
     globalToolsDir: () => join(functions, 'tools'),
     agentsDataDir: () => local('agents'),
     agentDataDir: agentDir,

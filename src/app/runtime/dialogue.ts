@@ -193,7 +193,13 @@ function inputDeps(ctx: RequestContext, { runtime, home }: DialogueDeps, signal:
 
 async function load({ app }: RequestContext, source: string, deps: { run: RunCommand; signal: AbortSignal }) {
   const { documentsOf } = await import('../../runtime/rag/load/sources.ts');
-  const settings = { cwd: app.cwd, loaders: app.config.document_loaders, fetch: globalThis.fetch, ...deps };
+  const settings = {
+    cwd: app.cwd,
+    loaders: app.config.document_loaders,
+    fetch: globalThis.fetch,
+    reveal: (words: string[]) => app.vault.fill(words, 'document_loaders'),
+    ...deps,
+  };
   const pieces: { source: string; text: string }[] = [];
   for await (const document of documentsOf([source], settings)) {
     deps.signal.throwIfAborted();

@@ -108,6 +108,8 @@ function createPorts(base: PortBase, parts: Parts): Ports {
       models: ragModels(models),
       fetch: globalThis.fetch,
       cwd,
+      home: options.env.home,
+      reveal: (words) => vault.fill(words, 'document_loaders'),
       run: parts.run,
       warn: (message) => options.onWarning?.({ file: paths.ragsDir(), line: undefined, message }),
     });

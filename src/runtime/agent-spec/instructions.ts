@@ -29,10 +29,12 @@ interface Occasion {
   tools: readonly ToolDeclaration[];
   /** Another agent started it. */
   isChild: boolean;
+  /** It has the tools that ask a person. */
+  canAsk: boolean;
 }
 
 /** The system prompt of an agent: its instructions, and ours about what its flags give it. */
-export function agentPrompt(spec: AgentSpec, instructions: string, { tools, isChild }: Occasion): string {
+export function agentPrompt(spec: AgentSpec, instructions: string, { tools, isChild, canAsk }: Occasion): string {
   const list = tools.map(({ name, description }) => `- ${name}: ${description.split('\n')[0]}`).join('\n');
   const spawning = spec.spawnable_agents?.some(isWorkflow) ? `${SPAWN}\n${WORKFLOWS}` : SPAWN;
   const parts = [
@@ -40,7 +42,7 @@ export function agentPrompt(spec: AgentSpec, instructions: string, { tools, isCh
     spec.auto_continue && spec.inject_todo_instructions ? TODO : '',
     spec.can_spawn_agents && spec.inject_spawn_instructions ? spawning : '',
     isChild ? TEAMMATE : '',
-    PERSON,
+    canAsk ? PERSON : '',
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');
 }

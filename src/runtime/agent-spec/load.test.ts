@@ -67,7 +67,9 @@ describe('agents', () => {
       b: 'auto_continue: true\ninject_todo_instructions: false\n',
     });
     const titles = (name: string, isChild: boolean) =>
-      [...agentPrompt(load(name), 'Do.', { tools: [], isChild }).matchAll(/^## (.*)$/gm)].map((match) => match[1]);
+      [...agentPrompt(load(name), 'Do.', { tools: [], isChild, canAsk: true }).matchAll(/^## (.*)$/gm)].map(
+        (match) => match[1],
+      );
     expect([titles('a', false), titles('b', true)]).toEqual([
       ['Your list of things to do', 'Agents you can start', 'Asking the person'],
       ['The agents beside you', 'Asking the person'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { onFirstUse } from '../../base/lazily.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { envName, type Variables } from '../paths.ts';
 import type { AgentSpec } from './spec.ts';
@@ -34,14 +35,24 @@ export async function agentVariables(spec: AgentSpec, sources: VariableSources):
   return Object.fromEntries(spec.variables.map(({ name }) => [name, values[name] ?? '']));
 }
 
+/** One object, or one of the two lists that Loki's pages describe. */
+const variablesSchema = onFirstUse(() => {
+  const values = z.record(z.string(), z.string());
+  const pair = z
+    .strictObject({ name: z.string(), value: z.string() })
+    .transform(({ name, value }) => ({ [name]: value }));
+  return z.union([values.transform((all) => [all]), z.array(z.union([pair, values]))]);
+});
+
 function environmentOf(agent: string, env: Variables): Record<string, string> {
   const name = `${envName(agent)}_VARIABLES`;
   const text = env[name];
   if (text === undefined || text === '') return {};
   try {
-    return z.record(z.string(), z.string()).parse(JSON.parse(text));
+    return Object.assign({}, ...variablesSchema().parse(JSON.parse(text)));
   } catch (error) {
-    throw new ReefError('config_invalid', `${name} must be a JSON object with strings as values`, { cause: error });
+    const expected = 'a JSON object with strings as values, or a list of such objects or of {"name", "value"}';
+    throw new ReefError('config_invalid', `${name} must be ${expected}`, { cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ConfigLayer, FILE_KEYS, schemaOf } from './app-config.ts';
+import { strangeClientKeys } from './client-keys.ts';
 import {
   asProblem,
   type ConfigProblem,
@@ -60,13 +61,14 @@ function look(source: Source) {
   const {
     kept,
     problems,
-    warnings: strays,
+    warnings: unknown,
   } = check({ ...source, value, asWritten }, schemaOf(value), {
     known: FILE_KEYS,
   });
+  const strays = [...unknown, ...strangeClientKeys(source)];
   const old = (key: string, message: string) => ({ file, line: lineOf([key]), message: `${key} ${message}` });
   const warnings: ConfigWarning[] = [
-    ...[...renamed].map(([key, path]) => old(key, `is now called ${path.join('.')}`)),
+    ...[...renamed].map(([key, path]) => old(key, `is called ${path.join('.')} here, and is in effect`)),
     ...ignored.map((key) => old(key, 'is ignored: its new name is there as well')),
   ];
   return { layer: kept as ConfigLayer, problems: problems.sort(byLine), warnings, strays };

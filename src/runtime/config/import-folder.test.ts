@@ -54,7 +54,7 @@ verifies('R-15').test(
         'sessions/old.yaml',
       ],
       notUsed: [
-        { path: 'config.yaml:2', why: 'use_tools is now called enabled_tools' },
+        { path: 'config.yaml:2', why: 'use_tools is called enabled_tools here, and is in effect' },
         { path: 'config.yaml:3', why: 'strange is no setting and is ignored' },
         { path: 'loki.log', why: 'no such file in Reef' },
         { path: 'roles/link.md', why: 'not a regular file' },

@@ -152,13 +152,13 @@ clients:
     });
     expect(Object.keys(config.mapping_tools)).toEqual(['web', 'fs']);
     expect(warnings().map((line) => line.replace('/.config/reef/', ''))).toEqual([
-      'config.yaml:5: function_calling is now called function_calling_support',
-      'config.yaml:6: use_tools is now called enabled_tools',
-      'config.yaml:7: agent_prelude is now called agent_session',
-      'config.yaml:8: compress_threshold is now called compression_threshold',
-      'config.yaml:9: summarize_prompt is now called summarization_prompt',
-      'config.yaml:10: summary_prompt is now called summary_context_prompt',
-      'config.yaml:11: light_theme is now called theme',
+      'config.yaml:5: function_calling is called function_calling_support here, and is in effect',
+      'config.yaml:6: use_tools is called enabled_tools here, and is in effect',
+      'config.yaml:7: agent_prelude is called agent_session here, and is in effect',
+      'config.yaml:8: compress_threshold is called compression_threshold here, and is in effect',
+      'config.yaml:9: summarize_prompt is called summarization_prompt here, and is in effect',
+      'config.yaml:10: summary_prompt is called summary_context_prompt here, and is in effect',
+      'config.yaml:11: light_theme is called theme here, and is in effect',
     ]);
   });
 

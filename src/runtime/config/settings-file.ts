@@ -150,7 +150,7 @@ export function checkedBy<T>(source: Source, schema: z.ZodType<T>, { warn, code,
 }
 
 /** An unknown key. */
-interface Stray extends ConfigWarning {
+export interface Stray extends ConfigWarning {
   key: string;
   /** What it may have meant, or all that would be right. */
   nearest: string | undefined;

@@ -77,7 +77,10 @@ reef:
     const told = readLayer(path)?.warnings.map(({ line, message }) => `${line}: ${message}`);
     expect({ config, told }).toEqual({
       config: { ...defaults, max_jobs: 2 },
-      told: ['1: maxJobs is now called reef.max_jobs', '2: straem is no setting and is ignored: did you mean stream?'],
+      told: [
+        '1: maxJobs is called reef.max_jobs here, and is in effect',
+        '2: straem is no setting and is ignored: did you mean stream?',
+      ],
     });
   });
 

@@ -225,9 +225,9 @@ describe('a turn', () => {
     ]);
   });
 
-  test('shows no tools to a model that cannot call them', async () => {
-    const stage = await scene('- reply: {text: ok}');
-    const model = { ...stage.parts.model, data: { ...stage.parts.model.data, supports_function_calling: false } };
+  verifies('R-161').test('shows no tools to a model that is not said to call them', async () => {
+    const stage = await scene('- {reply: {text: ok}, times: always}');
+    const { supports_function_calling: _, ...data } = stage.parts.model.data;
     const asked: unknown[] = [];
     const client = {
       ...stage.parts.client,
@@ -236,8 +236,11 @@ describe('a turn', () => {
         return stage.parts.client.chat({ ...request, model: stage.parts.model });
       },
     };
-    await runTurn({ ...stage.parts, model, client }, [userText('go')]);
-    expect(asked).toEqual([undefined]);
+    const models = [data, { ...data, supports_function_calling: false }, { ...data, supports_function_calling: true }];
+    for (const each of models) {
+      await runTurn({ ...stage.parts, model: { ...stage.parts.model, data: each }, client }, [userText('go')]);
+    }
+    expect(asked).toEqual([undefined, undefined, expect.arrayContaining([])]);
   });
 });
 

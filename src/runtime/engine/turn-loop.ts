@@ -98,7 +98,8 @@ class Turn {
   async #chat(onText: (text: string) => void): Promise<ChatReply> {
     const { client, model, settings, prompt, functions, agent, signal, emit } = this.#deps;
     const messages = await prompt.build(this.#messages);
-    const canCall = model.data.supports_function_calling !== false && functions.tools.length > 0;
+    // As in Loki, a model that is not said to call functions is sent none.
+    const canCall = model.data.supports_function_calling === true && functions.tools.length > 0;
     return client.chat(
       {
         model,

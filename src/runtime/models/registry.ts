@@ -119,11 +119,13 @@ function toEntry(config: ReadonlyClient, deps: RegistryDeps): Entry {
     reveal: deps.reveal,
     onCall: deps.onCall,
   });
-  return { name, config, models: (data ?? known).map((model) => toModel(name, model)), client };
+  // A script says itself when it calls a tool.
+  const preset = config.type === 'scripted' ? { supports_function_calling: true } : {};
+  return { name, config, models: (data ?? known).map((model) => toModel(name, { ...preset, ...model })), client };
 }
 
 function demoEntry(deps: RegistryDeps): Entry {
-  const models = [toModel('scripted', { name: 'demo', type: 'chat' })];
+  const models = [toModel('scripted', { name: 'demo', type: 'chat', supports_function_calling: true })];
   return { ...toEntry({ type: 'scripted' }, deps), models };
 }
 

@@ -30,9 +30,13 @@ export interface RagDeps {
   models: RagModels & { chunkSizeOf(model: string): number | undefined };
   fetch: Fetch;
   cwd: string;
+  /** For `~`. */
+  home: string;
   /** Starts the programs that load documents. */
   run: RunCommand;
   warn(message: string): void;
+  /** Fills the secrets of a loader's command. */
+  reveal?: ((words: string[]) => Promise<string[]>) | undefined;
 }
 
 export interface RagLibrary {
@@ -53,9 +57,10 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
     const { run, fetch, config } = deps;
     // An agent's documents lie beside its definition.
     const cwd = key.kind === 'agent' ? dirname(file) : deps.cwd;
-    const settings = { cwd, run, fetch, loaders: config.document_loaders, signal };
+    const settings = { cwd, run, fetch, loaders: config.document_loaders, reveal: deps.reveal, signal };
     await mkdir(dirname(file), { recursive: true });
-    const documents = documentsOf(definition.document_paths, settings);
+    const paths = definition.document_paths.map((path) => atHome(path, deps.home));
+    const documents = documentsOf(paths, settings);
     return await buildIndex({ path: indexOf(file), traits, embedder, documents, signal, warn: deps.warn });
   };
 
@@ -116,7 +121,10 @@ function indexOf(file: string): string {
   return file.replace(/\.yaml$/, '.sqlite');
 }
 
-function absolute(source: string, { cwd, config }: RagDeps): string {
+const atHome = (path: string, home: string) => path.replace(/^~(?=\/|$)/, home);
+
+function absolute(given: string, { cwd, home, config }: RagDeps): string {
+  const source = atHome(given, home);
   const [, loader] = /^([A-Za-z0-9_-]+):/.exec(source) ?? [];
   const isElsewhere =
     loader !== undefined && (/^https?$/.test(loader) || Object.hasOwn(config.document_loaders, loader));

@@ -56,21 +56,23 @@ interface RoleFile {
 }
 
 /** A file that does not begin with YAML between `---` lines is all prompt. */
-export function parseRole({ name, file, text }: RoleFile, warn: (warning: ConfigWarning) => void = () => {}): Role {
+export function parseRole(role: RoleFile, warn: (warning: ConfigWarning) => void = () => {}): Role {
+  const { name, text } = role;
   const head = HEAD.exec(text);
   const prompt = (head ? text.slice(head[0].length) : text).trim();
-  return { ...emptyRole(name, prompt), ...(head && readHead(file, head[1] ?? '', warn)) };
+  return { ...emptyRole(name, prompt), ...(head && readHead(role, head[1] ?? '', warn)) };
 }
 
-function readHead(file: string, head: string, warn: (warning: ConfigWarning) => void): Head {
+function readHead({ name, file }: RoleFile, head: string, warn: (warning: ConfigWarning) => void): Head {
   const source = parseSource(file, `\n${head}`); // the head begins in the second line of the file
   if (isProblem(source)) throw configInvalid([source]);
   const { value } = source;
   for (const [key, message] of Object.entries(OBSOLETE)) {
     if (!isRecord(value) || !Object.hasOwn(value, key)) continue;
     if (key === 'use_tools') value.enabled_tools ??= value.use_tools;
+    // A role that only says what is so anyway needs no word about it.
+    if (value[key] !== null && value[key] !== name) warn({ file, line: source.lineOf([key]), message });
     delete value[key];
-    warn({ file, line: source.lineOf([key]), message });
   }
   return checkedBy(source, headSchema(), { warn, what: 'key of a role', known: KEYS });
 }

@@ -112,11 +112,8 @@ async function instructionsOf(
 function warnOfLimits(draft: ContextData, spec: AgentSpec): void {
   const { app } = draft;
   const warn = (message: string) => app.warn({ file: app.paths.agentConfigFile(spec.name), line: undefined, message });
-  const { mcp_server_support, model } = settingsOf(draft);
+  const { mcp_server_support } = settingsOf(draft);
   if (!mcp_server_support && spec.mcp_servers.length > 0) {
     warn(`agent ${spec.name} needs MCP servers, but mcp_server_support is off`);
   }
-  const used = model ? app.models.find(model, 'chat') : app.models.first('chat');
-  if (used?.data.supports_function_calling === false)
-    warn(`model ${used.id} cannot call functions: agent ${spec.name} has no tools`);
 }

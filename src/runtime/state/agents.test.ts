@@ -192,7 +192,7 @@ describe('an agent', () => {
       await ctx.useAgent({ name: 'hungry' });
       expect(world.warnings).toEqual([
         'agent hungry needs MCP servers, but mcp_server_support is off',
-        'model fake:dumb cannot call functions: agent hungry has no tools',
+        'fake:dumb is sent no tools: its entry in the list of models says that it cannot call functions',
       ]);
     },
   );
@@ -239,6 +239,7 @@ describe('an agent', () => {
           asked.push(question);
           return question.toUpperCase();
         },
+        choose: async () => [],
       };
       const ctx = world.context({ ui });
       await ctx.useAgent({ name: 'v' });

@@ -91,6 +91,8 @@ export interface LastMessage {
 export interface UserPort {
   confirm(question: string, preset: boolean): Promise<boolean>;
   input(question: string): Promise<string>;
+  /** Any number of the options. */
+  choose(question: string, options: readonly string[]): Promise<string[]>;
 }
 
 /** Flags that hold for this request only. */
@@ -137,6 +139,9 @@ export class ContextData {
     this.ui = start.ui;
   }
 }
+
+/** Whoever asks one question and leaves is not asked back, as in Loki. */
+export const canAskBack = ({ workingMode }: ContextData) => workingMode !== 'cmd';
 
 const HOW_TO_ENTER = {
   role: 'no role is active: `.role NAME` enters one',

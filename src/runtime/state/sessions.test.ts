@@ -23,6 +23,7 @@ const person = (answer: boolean, asked: string[] = []) => ({
     return answer;
   },
   input: async () => '',
+  choose: async () => [],
 });
 
 describe('leaving a session', () => {

@@ -66,11 +66,23 @@ async function buildScope(draft: ContextData, settings: Settings, signal?: Abort
   try {
     const tools = expandList(settings.enabled_tools, app.config.mapping_tools);
     const functions = await app.tools.build({ tools, context: draft, mcpRuntime });
+    warnOfMuteModel(draft, tools.length > 0 || mcpRuntime.servers.size > 0 || draft.agent !== undefined);
     return { functions, mcpRuntime, toolTracker: app.tools.tracker() };
   } catch (error) {
     await releaseRuntime(mcpRuntime);
     throw error;
   }
+}
+
+/** Loki's default is that a model calls no functions, and so is ours: a server may refuse a request with tools. */
+function warnOfMuteModel({ app, model }: ContextData, hasTools: boolean): void {
+  if (!hasTools || model.data.supports_function_calling === true) return;
+  const how =
+    model.data.supports_function_calling === false
+      ? 'its entry in the list of models says that it cannot call functions'
+      : 'it is not known to call functions: `reef ask --sync-models` updates the list of models, or write supports_function_calling: true to its entry in `models` of the client';
+  const message = `${model.id} is sent no tools: ${how}`;
+  app.warn({ file: app.paths.configFile(), line: undefined, message });
 }
 
 async function acquireServers(app: AppState, settings: Settings, signal?: AbortSignal): Promise<McpRuntime> {

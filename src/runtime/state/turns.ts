@@ -5,7 +5,7 @@ import { type Message, textOf, type UserMessage, type UserPart } from '../models
 import { emptyRole, isEmbedded, type Role, roleMessages } from '../roles/role.ts';
 import { fillFacts, systemFacts } from '../roles/system-facts.ts';
 import { type Facts, promptMessages, tokensOf } from '../sessions/prompt-messages.ts';
-import { activeRole, type ContextData } from './context-data.ts';
+import { activeRole, type ContextData, canAskBack } from './context-data.ts';
 import { settingsOf } from './resolve.ts';
 
 /** The prompt of the active agent or role, with its facts filled in. */
@@ -14,7 +14,8 @@ export function systemPrompt(ctx: ContextData): string {
   const prompt = settingsOf(ctx).prompt ?? '';
   if (agent) {
     const isChild = agentRuntime?.parentSupervisor !== undefined;
-    return agentPrompt(agent.spec, prompt, { tools: toolScope.functions.declarations(), isChild });
+    const tools = toolScope.functions.declarations();
+    return agentPrompt(agent.spec, prompt, { tools, isChild, canAsk: canAskBack(ctx) });
   }
   return fillFacts(prompt, systemFacts({ env: app.environment, cwd: app.cwd, now: app.clock.now() }));
 }

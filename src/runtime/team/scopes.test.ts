@@ -100,7 +100,7 @@ verifies('D5', 'R-104', 'R-90').test('every example in our prompts is a call tha
   const root = await team.jobs.root('boss');
   const { spec } = root.ctx.agentRuntime ?? {};
   if (!spec) return expect.unreachable();
-  const prompt = agentPrompt(spec, '', { tools: [], isChild: true });
+  const prompt = agentPrompt(spec, '', { tools: [], isChild: true, canAsk: true });
   const examples = [...prompt.matchAll(/(agent__\w+) (\{.*?\})\.?$/gms)];
   expect(examples).toHaveLength(1);
   const context = { cwd: root.ctx.app.cwd, signal: never, ask: async () => ({ kind: 'needs_human' as const }) };

@@ -134,7 +134,9 @@ function ports(base: PortBase, { capabilities, sent, warnings }: Shared): Ports 
     builtins: () => readingTools(createLocations()),
     custom: new CustomTools({
       run: runCommand,
-      rootDir: paths.configDir(),
+      functionsDir: paths.functionsDir(),
+      utilsFile: paths.promptUtilsFile(),
+      configDir: paths.configDir(),
       cacheDir: join(paths.configDir(), 'cache'),
       variables: environment,
     }),
@@ -147,6 +149,7 @@ function ports(base: PortBase, { capabilities, sent, warnings }: Shared): Ports 
     models: ragModels(registry),
     fetch,
     cwd,
+    home: cwd,
     run: runCommand,
     warn: (message: unknown) => warnings.push(String(message)),
   });

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { readEnvironment } from '../../../src/base/env.ts';
 import { PRESETS } from '../../../src/runtime/engine/engine.ts';
 import { createPermissionGate } from '../../../src/runtime/permissions/gate.ts';
+import type { UserPort, WorkingMode } from '../../../src/runtime/state/context-data.ts';
 import { createContext } from '../../../src/runtime/state/init.ts';
 import type { RequestContext } from '../../../src/runtime/state/request-context.ts';
 import { createOutputCap } from '../../../src/runtime/tools/output.ts';
@@ -25,7 +26,7 @@ export interface Desk extends AsyncDisposable {
 const CONFIG = 'model: scripted:desk\nclients: [{ type: scripted, models: [{ name: desk, script: desk.yaml }] }]\n';
 
 /** A conversation with a scripted model over real files; nobody sits at it. */
-export async function openDesk({ script, files = {}, face = {} }: Setting): Promise<Desk> {
+export async function openDesk({ script, files = {}, face = {}, ui, workingMode = 'repl' }: Setting): Promise<Desk> {
   const dir = temporaryFolder();
   const all = { 'config.yaml': CONFIG, 'desk.yaml': script, ...files };
   for (const [path, text] of Object.entries(all)) {
@@ -36,7 +37,7 @@ export async function openDesk({ script, files = {}, face = {} }: Setting): Prom
   const ask = async () => ({ kind: 'needs_human' as const });
   const env = readEnvironment({ HOME: dir, PATH: process.execPath });
   const runtime = await openRuntime({ env, cwd: dir, clock: systemClock, version: '1.2.3', isOneShot: true, ask });
-  const ctx = createContext(runtime.app, { workingMode: 'repl' });
+  const ctx = createContext(runtime.app, { workingMode, ...(ui && { ui }) });
   await ctx.bootstrapTools();
   const gate = createPermissionGate({ rules: [] });
   const outputs = createOutputCap(runtime.outputsDir, () => 'id');
@@ -65,4 +66,6 @@ interface Setting {
   script: string;
   files?: Record<string, string>;
   face?: Face;
+  ui?: UserPort;
+  workingMode?: WorkingMode;
 }

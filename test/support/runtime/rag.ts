@@ -43,6 +43,7 @@ export function ragWorld({ config, ...more }: Options = {}): World {
     models: { embed: noModel, rerank: noModel, chunkSizeOf: () => undefined },
     fetch,
     cwd: root,
+    home: root,
     run: runCommand(),
     warn: (message) => warnings.push(message),
     ...more,

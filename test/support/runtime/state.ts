@@ -141,6 +141,7 @@ function realPorts(base: PortBase, { factory, cancelled }: { factory: TestFactor
     models: ragModels(registry),
     fetch,
     cwd: base.cwd,
+    home: base.cwd,
     run: () => Promise.reject(new Error('no loader is configured here')),
     warn: () => {},
   });

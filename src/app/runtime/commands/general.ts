@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { ReefError } from '../../../protocol/errors.ts';
-import { runMacro } from '../../../runtime/macros/macro.ts';
+import { loadMacro, runMacro, usageOf } from '../../../runtime/macros/macro.ts';
 import { sysinfo } from '../../../runtime/state/info.ts';
 import { type CommandDeps, type DotCommand, noAgent, required, words } from './command.ts';
 import { continued, regenerated } from './last-answer.ts';
@@ -60,9 +63,23 @@ async function copyReply({ ctx, face, say }: CommandDeps): Promise<void> {
   say(`Copied ${reply.length} characters.`);
 }
 
-async function macro({ ctx, line, say }: CommandDeps, args: string): Promise<void> {
+async function macro(deps: CommandDeps, args: string): Promise<void> {
+  const { ctx, line, say } = deps;
   const [name, text] = words(required(args, '.macro NAME [TEXT]'));
+  if (!existsSync(ctx.app.paths.macroFile(name)) && (await isMacroWritten(deps, name))) return;
   await runMacro(ctx, { name, args: text, runLine: line, print: say });
+}
+
+/** Whoever names a macro that is not there may write it now. It runs when it is called again. */
+async function isMacroWritten({ ctx, face, say }: CommandDeps, name: string): Promise<boolean> {
+  const file = ctx.app.paths.macroFile(name);
+  const canAsk = face.edit && ctx.ui && ctx.macroDepth === 0;
+  if (!canAsk || !(await ctx.ui.confirm(`There is no macro ${name}. Write one?`, false))) return false;
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await face.edit?.(file);
+  if (!existsSync(file)) return false;
+  say(`Saved ${file}\nUsage: .macro ${usageOf(loadMacro(ctx.app.paths, name))}`);
+  return true;
 }
 
 async function editConfig({ ctx, face, io, say }: CommandDeps): Promise<void> {

@@ -17,6 +17,8 @@ export interface LoaderPlace {
   cwd: string;
   run: RunCommand;
   signal?: AbortSignal | undefined;
+  /** Replaces each `{{NAME}}` of a command by the secret. */
+  reveal?: ((words: string[]) => Promise<string[]>) | undefined;
 }
 
 interface LoaderRun {
@@ -32,7 +34,9 @@ interface LoaderRun {
 export async function runLoader(loader: LoaderRun, place: LoaderPlace): Promise<string> {
   const { command, input, room = roomFor(Number.POSITIVE_INFINITY), isOffline } = loader;
   const output = join(tmpdir(), `reef-loader-${randomUUID()}`);
-  const [file, ...args] = wordsOfCommand(command).map((word) => word.replaceAll('$1', input).replaceAll('$2', output));
+  const words = wordsOfCommand(command);
+  const known = place.reveal ? await place.reveal(words) : words;
+  const [file, ...args] = known.map((word) => word.replaceAll('$1', input).replaceAll('$2', output));
   if (file === undefined) throw new ReefError('loader_failed', 'The loader is an empty command');
   const writesFile = command.includes('$2');
   try {
@@ -71,10 +75,11 @@ function tooLong(room: number): ReefError {
   return new ReefError('loader_failed', `The text is larger than ${Math.floor(room / 2 ** 20)} MiB`);
 }
 
-/** Splits a command into words as a shell does, with quotes but without expansion. */
+/** Splits a command into words as a shell does, with quotes but without expansion. A quote left open ends with the line. */
 export function wordsOfCommand(command: string): string[] {
-  const words = command.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g);
-  return [...words].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single));
+  const words = command.trim().matchAll(/(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+/g);
+  const bare = /"([^"]*)(?:"|$)|'([^']*)(?:'|$)/g;
+  return [...words].map(([word]) => word.replace(bare, (_, double, single) => double ?? single));
 }
 
 const LOADER_MS = 60_000;

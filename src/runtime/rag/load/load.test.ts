@@ -45,6 +45,29 @@ verifies('R-46').test('a source is a path, a folder, a glob or a named loader', 
   });
 });
 
+verifies('R-161').test('a loader that prints a list of documents gives each of them', async () => {
+  const world = ragWorld();
+  const list = [
+    { path: 'repo/a.md', contents: 'A' },
+    { path: 'b.md', contents: 'B', other: 1 },
+  ];
+  world.write('list.json', JSON.stringify(list));
+  world.write('words.json', '["no", "documents"]');
+  const loaders = { git: '/bin/cat list.json', say: "/bin/echo '{{WORD}} $1", words: '/bin/cat words.json' };
+  const settings = { cwd: world.root, run: runCommand(), fetch, loaders };
+  const reveal = async (words: string[]) => words.map((word) => word.replace('{{WORD}}', 'open'));
+  const found: Record<string, string> = {};
+  for await (const document of documentsOf(['git:repo', 'say:x', 'words:y'], { ...settings, reveal })) {
+    found[document.source] = await document.text();
+  }
+  expect(found).toEqual({
+    'git:repo/a.md': 'A',
+    'git:repo/b.md': 'B',
+    'say:x': 'open x\n',
+    'words:y': '["no", "documents"]',
+  });
+});
+
 verifies('R-46').test('a configured command wins, its output may be a file, and it sees no shell', async () => {
   const world = ragWorld();
   world.write('a.pdf', 'content');

@@ -1,7 +1,10 @@
 import type { Stats } from 'node:fs';
 import { glob, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { onFirstUse } from '../../../base/lazily.ts';
 import { readUpTo } from '../../../base/read-up-to.ts';
+import { parseJson } from '../../../base/safe-json.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { runLoader } from './command-loader.ts';
 import { type LoadSettings, loaderFor, loadText, type SourceDocument } from './load-text.ts';
@@ -32,21 +35,46 @@ async function* documentsOfOne(source: string, settings: SourceSettings): AsyncG
     return;
   }
   const named = namedLoader(source, settings);
-  if (named) yield named;
+  if (named) yield* named;
   else if (/[*?[{]/.test(source)) yield* globbed(source, settings);
   else yield* located(resolve(settings.cwd, source), settings);
 }
 
-function namedLoader(source: string, settings: LoadSettings): SourceDocument | undefined {
+function namedLoader(source: string, settings: LoadSettings): AsyncIterable<SourceDocument> | undefined {
   const [, name = '', path = ''] = /^([A-Za-z0-9_-]+):(.+)$/.exec(source) ?? [];
   const command = Object.hasOwn(settings.loaders, name) ? settings.loaders[name] : undefined;
-  if (command === undefined) return undefined;
-  let loaded: Promise<string> | undefined;
-  const text = () => {
-    loaded ??= runLoader({ command, input: path, isOffline: false }, settings);
-    return loaded;
-  };
-  return { source, loadedBy: command, text, content: async () => Buffer.from(await text()) };
+  return command === undefined ? undefined : loadedBy(command, { source, name, path }, settings);
+}
+
+/** What a loader prints is one document, or several as `[{"path": …, "contents": …}]`. */
+const manySchema = onFirstUse(() => z.array(z.object({ path: z.string().min(1), contents: z.string() })).min(1));
+
+async function* loadedBy(
+  command: string,
+  { source, name, path }: { source: string; name: string; path: string },
+  settings: LoadSettings,
+): AsyncGenerator<SourceDocument> {
+  const document = (at: string, text: string): SourceDocument => ({
+    source: at,
+    loadedBy: command,
+    content: async () => Buffer.from(text),
+    text: async () => text,
+  });
+  let printed: string;
+  try {
+    printed = await runLoader({ command, input: path, isOffline: false }, settings);
+  } catch (error) {
+    settings.signal?.throwIfAborted();
+    yield failing(source, error);
+    return;
+  }
+  const parsed = /^\s*\[/.test(printed) ? parseJson(printed) : undefined;
+  const many = parsed?.ok ? manySchema().safeParse(parsed.value) : undefined;
+  if (!many?.success) yield document(source, printed);
+  for (const { path: at, contents } of many?.data ?? []) {
+    if (at.startsWith(source)) yield document(at, contents);
+    else yield document(at.startsWith(path) ? `${name}:${at}` : `${source}/${at}`, contents);
+  }
 }
 
 async function* globbed(pattern: string, settings: LoadSettings): AsyncGenerator<SourceDocument> {
@@ -108,8 +136,10 @@ async function readBounded(path: string): Promise<Uint8Array> {
 }
 
 function nothing(source: string, why: string): SourceDocument {
-  const fail = async () => {
-    throw new ReefError('loader_failed', `${why}: ${source}`);
-  };
+  return failing(source, new ReefError('loader_failed', `${why}: ${source}`));
+}
+
+function failing(source: string, error: unknown): SourceDocument {
+  const fail = () => Promise.reject(error);
   return { source, loadedBy: '', content: fail, text: fail };
 }

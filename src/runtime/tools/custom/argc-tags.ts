@@ -11,6 +11,7 @@ interface Block {
   description: string[];
   parameters: Parameter[];
   env: Declared['env'][number][];
+  programs: string[];
 }
 
 const TAG = /^\s*#\s*@(\w+)\s*(.*)$/;
@@ -20,7 +21,7 @@ const OPTION =
   /^(?:-\w\s+)?(?:--)?([A-Za-z][\w-]*)([!*+]?),?(?:\[(=?)([^\]]*)\]|=("[^"]*"|'[^']*'|\S+))?((?:\s+<[^>]+>)*)\s*(.*)$/;
 const ENV = /^([A-Za-z_]\w*)(!?)(?:\[=?[^\]]*\]|=("[^"]*"|'[^']*'|\S*))?\s*(.*)$/;
 
-const emptyBlock = (): Block => ({ description: [], parameters: [], env: [] });
+const emptyBlock = (): Block => ({ description: [], parameters: [], env: [], programs: [] });
 
 /** Parses the comment tags of a shell script. `main` is the file itself; each `@cmd` belongs to the function after it. */
 export function parseArgcTags(text: string): { main: Declared; commands: Declared[] } {
@@ -30,7 +31,7 @@ export function parseArgcTags(text: string): { main: Declared; commands: Declare
   let isInTags = false;
   for (const line of text.split('\n')) {
     const [, tag, rest = ''] = TAG.exec(line) ?? [];
-    if (tag === 'cmd') block = { ...emptyBlock(), env: [...main.env] };
+    if (tag === 'cmd') block = { ...emptyBlock(), env: [...main.env], programs: [...main.programs] };
     if (tag !== undefined) {
       addTag(block, tag, rest.trim());
       isInTags = tag === 'describe' || tag === 'cmd';
@@ -41,7 +42,7 @@ export function parseArgcTags(text: string): { main: Declared; commands: Declare
     else isInTags = false;
     const [, name] = FUNCTION.exec(line) ?? [];
     if (name === undefined || block === main) continue;
-    commands.push(declared(name, block));
+    commands.push({ ...declared(name, block), isCommand: true });
     block = main;
   }
   return { main: declared('main', main), commands };
@@ -53,6 +54,8 @@ function addTag(block: Block, tag: string, rest: string): void {
   if (option && tag === 'flag') {
     block.parameters.push({ ...option, isList: false, schema: { ...option.schema, type: 'boolean' } });
   } else if (option) block.parameters.push(option);
+  const [, programs] = tag === 'meta' ? (/^require-tools\s+(.+)$/.exec(rest) ?? []) : [];
+  if (programs !== undefined) block.programs.push(...programs.split(/[\s,]+/).filter((name) => name !== ''));
   if (tag === 'env') {
     const [, name, bang, preset] = ENV.exec(rest) ?? [];
     if (name === undefined) return;
@@ -90,13 +93,14 @@ function choicesOf(choices: string | undefined): { enum?: string[] } {
 
 const unquoted = (text: string) => text.replace(/^(["'])(.*)\1$/, '$2');
 
-function declared(name: string, { description, parameters, env }: Block): Declared {
+function declared(name: string, { description, parameters, env, programs }: Block): Declared {
   const required = parameters.filter((parameter) => parameter.isRequired).map((parameter) => parameter.name);
   return {
     name,
     description: description.join('\n').trim(),
     parameters: objectSchema(Object.fromEntries(parameters.map((each) => [each.name, each.schema])), required),
     env,
+    programs,
     lists: parameters.filter(({ isList }) => isList).map((parameter) => parameter.name),
   };
 }

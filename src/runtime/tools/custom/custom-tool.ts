@@ -11,22 +11,39 @@ import { type Declared, programText, type ToolFile } from './tool-file.ts';
 
 export interface CustomToolDeps {
   run: RunCommand;
-  /** `LLM_ROOT_DIR`: the folder of functions. */
-  rootDir: string;
+  /** The folder of functions. */
+  functionsDir: string;
+  /** `LLM_PROMPT_UTILS_FILE`, which Loki puts there. */
+  utilsFile: string;
+  /** The folder with all of the configuration. */
+  configDir: string;
   cacheDir: string;
-  /** Has the values for `@env`: the environment with `functions/.env`. */
+  /** Has the values for `@env`. */
   variables: Readonly<Record<string, string | undefined>>;
-  /** `LLM_AGENT_VAR_<NAME>` and the like, for an agent's own tools. */
-  extraEnv?: Readonly<Record<string, string>> | undefined;
 }
+
+export interface CustomTool extends Tool {
+  /** The path of its file. */
+  readonly file: string;
+  /** What it needs on the machine. */
+  readonly programs: readonly string[];
+}
+
+type Made = CustomToolDeps & {
+  name: string;
+  /** Variables for all tools of the same place. */
+  env: Readonly<Record<string, string>>;
+};
 
 const MAX_DESCRIPTION = 4 * 1024;
 /** The most bytes of `LLM_OUTPUT` that are read. */
 const MAX_OUTPUT = 16 * 1024 * 1024;
 
 /** A tool from the user's file. It runs as a process in the working directory. */
-export function customTool(file: ToolFile, declared: Declared, deps: CustomToolDeps & { name: string }): Tool {
+export function customTool(file: ToolFile, declared: Declared, deps: Made): CustomTool {
   return {
+    file: file.path,
+    programs: declared.programs,
     name: deps.name,
     description: capText(declared.description, MAX_DESCRIPTION),
     parameters: declared.parameters,
@@ -65,24 +82,24 @@ function argumentsOf(name: string, { parameters }: Declared, args: unknown): Giv
   return args as Given;
 }
 
-async function environment(
-  declared: Declared,
-  deps: CustomToolDeps & { name: string },
-): Promise<Record<string, string>> {
+async function environment(declared: Declared, deps: Made): Promise<Record<string, string>> {
   const cacheDir = join(deps.cacheDir, deps.name);
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   const wanted: Record<string, string> = {};
   const missing: string[] = [];
   for (const { name, isRequired, preset } of declared.env) {
-    const value = deps.variables[name] ?? preset;
+    const value = deps.env[name] ?? deps.variables[name] ?? preset;
     if (value !== undefined) wanted[name] = value;
     else if (isRequired) missing.push(name);
   }
   if (missing.length > 0) throw new ReefError('tool_failed', `${deps.name} needs the variable ${missing.join(', ')}`);
   return {
+    // What a model reads has no colours.
+    TERM: 'dumb',
     ...wanted,
-    ...deps.extraEnv,
-    LLM_ROOT_DIR: deps.rootDir,
+    ...deps.env,
+    ...(deps.env.LLM_AGENT_ROOT_DIR !== undefined && { LLM_AGENT_FUNC: declared.name }),
+    LLM_PROMPT_UTILS_FILE: deps.utilsFile,
     LLM_TOOL_NAME: deps.name,
     LLM_TOOL_CACHE_DIR: cacheDir,
   };
@@ -102,7 +119,8 @@ function program({ file, declared, given, context: { cwd, signal } }: Call): Com
       return {
         ...place,
         file: 'bash',
-        args: ['-c', programText('run.sh'), 'bash', file.path],
+        // The second is `$0`, by which a script finds its folder.
+        args: ['-c', programText('run.sh'), file.path, file.path, ...shellWords(declared, given)],
         env: {
           ...shellArguments(declared, given),
           REEF_FUNCTION: declared.name,
@@ -130,6 +148,16 @@ function shellArguments({ parameters }: Declared, given: Given): Record<string, 
     if (value !== undefined && value !== null && value !== false) env[`argc_${name}`] = shellText(value);
   }
   return env;
+}
+
+/** The command line as Loki gives it to a script. */
+function shellWords({ name, isCommand }: Declared, given: Given): string[] {
+  const options = Object.entries(given).flatMap(([key, value]) => {
+    const option = `--${key.replaceAll('_', '-')}`;
+    if (typeof value === 'boolean') return value ? [option] : [];
+    return (Array.isArray(value) ? value : [value]).flatMap((each) => [option, shellText(each)]);
+  });
+  return isCommand ? [name, ...options] : options;
 }
 
 function shellText(value: unknown): string {

@@ -6,6 +6,7 @@ import { verifies } from '../../../../test/support/verifies.ts';
 import { run } from '../../../process/run.ts';
 import { failureOutput } from '../output.ts';
 import { parseArgcTags } from './argc-tags.ts';
+import type { CustomToolDeps } from './custom-tool.ts';
 import { CustomTools, type LoadedTools } from './load-custom.ts';
 
 const python = await run({
@@ -17,10 +18,16 @@ const python = await run({
 }).catch(() => undefined);
 const hasPython = python?.code === 0;
 
+async function openTools(given: Partial<CustomToolDeps>): Promise<CustomTools> {
+  const functionsDir = given.functionsDir ?? folder();
+  const deps = { functionsDir, utilsFile: join(functionsDir, 'utils/prompt-utils.sh'), configDir: functionsDir };
+  return new CustomTools({ run: await commands(), cacheDir: folder(), variables: {}, ...deps, ...given });
+}
+
 async function load(files: Record<string, string>, variables: Record<string, string> = {}) {
   const dir = folder(files);
   const cacheDir = folder();
-  const custom = new CustomTools({ run: await commands(), rootDir: dir, cacheDir, variables });
+  const custom = await openTools({ functionsDir: dir, cacheDir, variables });
   return { dir, cacheDir, custom, loaded: await custom.load(dir) };
 }
 const shapes = ({ tools, broken }: LoadedTools) => ({
@@ -149,6 +156,7 @@ describe('a tool in shell', () => {
         { name: 'OTHER', isRequired: false, preset: 'x' },
       ],
       lists: ['many'],
+      programs: [],
     });
   });
 });
@@ -261,7 +269,7 @@ describe('the folder of tools', () => {
   });
 
   test('that is not there has no tools', async () => {
-    const custom = new CustomTools({ run: await commands(), rootDir: '/', cacheDir: '/', variables: {} });
+    const custom = await openTools({ functionsDir: '/', cacheDir: '/' });
     expect(await custom.load('/nowhere/at/all')).toEqual({ tools: [], broken: [] });
   });
 
@@ -293,12 +301,12 @@ eval "$(argc --argc-eval "$0" "$@")"
   verifies('D13', 'R-91').test(
     'are the functions of one file: shell before Python before TypeScript before JavaScript',
     async () => {
-      const custom = new CustomTools({ run: await commands(), rootDir: folder(), cacheDir: folder(), variables: {} });
+      const custom = await openTools({});
       const order = ['tools.sh', ...(hasPython ? ['tools.py'] : []), 'tools.ts', 'tools.js'];
       const described = [];
       for (const at of order.keys()) {
         const dir = folder(Object.fromEntries(Object.entries(files).filter(([name]) => order.indexOf(name) >= at)));
-        const { tools, broken } = await custom.loadAgent(dir, {});
+        const { tools, broken } = await custom.loadAgent({ name: 'a', dir }, {});
         described.push([tools.map(({ name }) => name).join(), tools[0]?.description, broken.length]);
       }
       expect(described).toEqual([
@@ -311,14 +319,14 @@ eval "$(argc --argc-eval "$0" "$@")"
   );
 
   verifies('R-91').test('know the variables of their agent', async () => {
-    const custom = new CustomTools({ run: await commands(), rootDir: folder(), cacheDir: folder(), variables: {} });
+    const custom = await openTools({});
     const dir = folder({ 'tools.sh': files['tools.sh'] });
-    const { tools } = await custom.loadAgent(dir, { LLM_AGENT_VAR_PLACE: 'here' });
+    const { tools } = await custom.loadAgent({ name: 'a', dir }, { LLM_AGENT_VAR_PLACE: 'here' });
     const { use } = bench(tools, dir);
     expect([await use('greet', { who: 'you' }), await use('_instructions')]).toEqual([
       'hello you from here\n',
       'be kind\n',
     ]);
-    expect(await custom.loadAgent(folder(), {})).toEqual({ tools: [], broken: [] });
+    expect(await custom.loadAgent({ name: 'a', dir: folder() }, {})).toEqual({ tools: [], broken: [] });
   });
 });

@@ -20,7 +20,7 @@ const scriptSchema = z.object({
   functions: z.array(z.object({ name: z.string(), description: z.string(), parameters: schema })),
 });
 
-const bare = { env: [], lists: [] };
+const bare = { env: [], lists: [], programs: [] };
 
 /** Reads the declarations of a tool file. Throws with the reason if it cannot be understood. */
 export async function declare(file: ToolFile, run: RunCommand): Promise<{ main?: Declared; all: Declared[] }> {

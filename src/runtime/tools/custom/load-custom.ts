@@ -1,14 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { toReefError } from '../../../protocol/errors.ts';
-import type { Tool } from '../tool.ts';
-import { type CustomToolDeps, customTool } from './custom-tool.ts';
+import { type CustomTool, type CustomToolDeps, customTool } from './custom-tool.ts';
 import { declare } from './declare.ts';
+import { problemsOf } from './problems.ts';
 import { LANGUAGES, type Language, type ToolFile } from './tool-file.ts';
 
 export interface LoadedTools {
-  tools: Tool[];
+  tools: CustomTool[];
   /** Files that were left out, with the reason. */
   broken: { file: string; reason: string }[];
 }
@@ -24,19 +25,36 @@ export class CustomTools {
     this.#deps = deps;
   }
 
-  /** Loads `functions/tools`, one tool per file. Of files with the same name the earlier language counts. */
-  async load(dir: string): Promise<LoadedTools> {
-    const files = byLanguage(await filesOf(dir));
-    const loaded = await Promise.all(files.map((file) => this.#one(file)));
+  /**
+   * Loads `functions/tools`, one tool per file. Of files with the same name the one that `wanted` names with its ending
+   * counts, and otherwise the earlier language. In an agent the tools know its variables.
+   */
+  async load(dir: string, { wanted = [], variables = {} }: Scope = {}): Promise<LoadedTools> {
+    const { functionsDir } = this.#deps;
+    const env = { ...this.#dotEnv(functionsDir), ...variables, LLM_ROOT_DIR: functionsDir };
+    const files = oneOfEach(await filesOf(dir), wanted);
+    const loaded = await Promise.all(files.map((file) => this.#one(file, env)));
     return merged(loaded);
   }
 
   /** Loads `agents/NAME/tools.*`: one file, each of its functions a tool. */
-  async loadAgent(dir: string, extraEnv: Readonly<Record<string, string>>): Promise<LoadedTools> {
+  async loadAgent(
+    { name, dir }: { name: string; dir: string },
+    variables: Readonly<Record<string, string>>,
+  ): Promise<LoadedTools> {
     const language = LANGUAGES.find((each) => existsSync(join(dir, `tools.${each}`)));
     if (language === undefined) return { tools: [], broken: [] };
     const file: ToolFile = { path: join(dir, `tools.${language}`), name: 'tools', language };
-    const deps = { ...this.#deps, extraEnv };
+    const { configDir, cacheDir } = this.#deps;
+    const env = {
+      ...this.#dotEnv(dir),
+      ...variables,
+      LLM_ROOT_DIR: configDir,
+      LLM_AGENT_NAME: name,
+      LLM_AGENT_ROOT_DIR: dir,
+      LLM_AGENT_CACHE_DIR: join(cacheDir, name),
+    };
+    const deps = { ...this.#deps, env };
     return this.#understood(file, ({ all }) =>
       all
         .filter(({ name }) => !name.startsWith('_') || name === '_instructions')
@@ -44,14 +62,25 @@ export class CustomTools {
     );
   }
 
-  #one(file: ToolFile): Promise<LoadedTools> {
+  /** Why some of them cannot work on this machine, by their files. */
+  problems(tools: readonly CustomTool[]): Promise<ReadonlyMap<string, string>> {
+    return problemsOf(tools, this.#deps);
+  }
+
+  /** A folder's `.env` is for all tools in it. A variable that is set wins, as it does for Reef itself. */
+  #dotEnv(dir: string): Record<string, string> {
+    const read = Object.entries(dotEnv(join(dir, '.env')));
+    return Object.fromEntries(read.map(([name, value]) => [name, this.#deps.variables[name] ?? value ?? '']));
+  }
+
+  #one(file: ToolFile, env: Readonly<Record<string, string>>): Promise<LoadedTools> {
     return this.#understood(file, ({ main }) => {
       if (!main) throw new Error(MISSING[file.language]);
-      return [customTool(file, main, { ...this.#deps, name: file.name })];
+      return [customTool(file, main, { ...this.#deps, env, name: file.name })];
     });
   }
 
-  async #understood(file: ToolFile, make: (declared: Declarations) => Tool[]): Promise<LoadedTools> {
+  async #understood(file: ToolFile, make: (declared: Declarations) => CustomTool[]): Promise<LoadedTools> {
     try {
       return { tools: make(await this.#declared(file)), broken: [] };
     } catch (error) {
@@ -67,6 +96,22 @@ export class CustomTools {
     const declared = declare(file, this.#deps.run);
     this.#known.set(file.path, { stamp, declared });
     return declared;
+  }
+}
+
+interface Scope {
+  /** Names of tools; those with an ending name a file. */
+  wanted?: readonly string[];
+  /** Those of the active agent, as its tools see them. */
+  variables?: Readonly<Record<string, string>>;
+}
+
+/** Empty if there is no such file. */
+export function dotEnv(file: string): Record<string, string | undefined> {
+  try {
+    return parseEnv(readFileSync(file, 'utf8'));
+  } catch {
+    return {};
   }
 }
 
@@ -86,8 +131,8 @@ async function filesOf(dir: string): Promise<ToolFile[]> {
   });
 }
 
-function byLanguage(files: readonly ToolFile[]): ToolFile[] {
-  const rank = ({ language }: ToolFile) => LANGUAGES.indexOf(language);
+function oneOfEach(files: readonly ToolFile[], wanted: readonly string[]): ToolFile[] {
+  const rank = ({ path, language }: ToolFile) => (wanted.includes(basename(path)) ? -1 : LANGUAGES.indexOf(language));
   return files.filter((file) => !files.some((other) => other.name === file.name && rank(other) < rank(file)));
 }
 

@@ -13,5 +13,5 @@ if inspect.isawaitable(result):
         return await result
     result = asyncio.run(wait())
 if result is not None:
-    with open(os.environ["LLM_OUTPUT"], "a", encoding="utf-8") as file:
+    with open(os.environ["LLM_OUTPUT"], "w", encoding="utf-8") as file:
         file.write(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False))

@@ -10,10 +10,17 @@ export interface Declared {
   env: readonly { name: string; isRequired: boolean; preset?: string }[];
   /** Arguments of a shell tool that are lists: it gets them as arrays. */
   lists: readonly string[];
+  /** It is one of several in its script, and its name is the first word of the command line. */
+  isCommand?: true;
+  /** Programs that `@meta require-tools` names. */
+  programs: readonly string[];
 }
 
 export const LANGUAGES = ['sh', 'py', 'ts', 'js'] as const;
 export type Language = (typeof LANGUAGES)[number];
+
+/** The tool that a list means: Loki's lists name files, `fs_cat.sh`. */
+export const toolNameOf = (entry: string): string => entry.replace(/\.(sh|py|ts|js)$/, '');
 
 export interface ToolFile {
   path: string;

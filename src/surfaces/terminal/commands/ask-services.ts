@@ -47,20 +47,17 @@ async function authenticate(cli: Cli, [client]: string[]): Promise<number> {
 /** Loads every tool of the user and reports those that are broken. */
 async function buildTools(cli: Cli): Promise<number> {
   const { app, run: runCommand } = await openRuntimeAlone(cli);
-  const { CustomTools } = await import('../../../runtime/tools/custom/load-custom.ts');
+  const { openCustomTools } = await import('../../../app/runtime/tool-box.ts');
   const { paths, environment } = app;
-  const custom = new CustomTools({
-    run: runCommand,
-    rootDir: paths.functionsDir(),
-    cacheDir: paths.cachePath(),
-    variables: environment,
-  });
+  const custom = openCustomTools(runCommand, paths, environment);
   const { tools, broken } = await custom.load(paths.globalToolsDir());
+  const problems = await custom.problems(tools);
   const names = tools.map(({ name }) => name);
-  cli.print({ tools: names, broken }, () =>
-    [...names, ...broken.map(({ file, reason }) => `${file}: ${reason}`)].map(printable).join('\n'),
+  const all = [...broken, ...[...problems].map(([file, reason]) => ({ file, reason }))];
+  cli.print({ tools: names, broken: all }, () =>
+    [...names, ...all.map(({ file, reason }) => `${file}: ${reason}`)].map(printable).join('\n'),
   );
-  return broken.length === 0 ? 0 : 1;
+  return all.length === 0 ? 0 : 1;
 }
 
 async function syncModels(cli: Cli): Promise<number> {

@@ -22,6 +22,7 @@ export function userPort(person: Person): UserPort {
     confirm: async (question, preset) =>
       isYes(await person.question(`${question} [${preset ? 'Y/n' : 'y/N'}] `), preset),
     input: (question) => person.question(question),
+    choose: (question, options) => choose(person, { kind: 'choices', question, options }, new AbortController().signal),
   };
 }
 
