@@ -99,8 +99,7 @@ export async function openApp(options: AppOptions) {
     }),
   });
   const records = new RecordOperations({ home, store, log: eventLog, signal, clock, redact, secrets });
-  const ofRuns = { ...shared, isPortFree, runner, jobs, engine, records };
-  const runs = repository && openRuns({ ...ofRuns, repository });
+  const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   const core = runs?.core ?? withoutRepository(jobs, records, refusal);
   const notices = new Notices({ ...below, core, env: env.all, folder, settings: lastSettings });
@@ -117,8 +116,8 @@ export async function openApp(options: AppOptions) {
       void jobs.endOrphans();
       notices.start();
     },
-    /** Jobs and runs at work, and jobs that wait for a process. */
-    counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: store.jobs.queuedCount() }),
+    /** Jobs and runs at work, and jobs that wait for a process or for their time. */
+    counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: jobs.waitingCount() }),
     news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: () => lastSettings().timings.daemon_idle ?? DAEMON_IDLE_MS,
@@ -126,6 +125,7 @@ export async function openApp(options: AppOptions) {
     /** Closes everything; agents run on. `beforeJobs` is called when runs start no more jobs and jobs can still be ended. */
     async close(beforeJobs?: () => Promise<void>): Promise<void> {
       unwatch();
+      jobs.close();
       await notices.close();
       await runs?.close();
       await beforeJobs?.();

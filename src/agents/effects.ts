@@ -221,7 +221,9 @@ function settleUsage(tx: JobTransaction): void {
 }
 
 function reachLimit(tx: JobTransaction, limit: Extract<Effect, { do: 'limit' }>): void {
-  const { do: _, message, ...until } = limit;
+  const { message, resumeAt: told } = limit;
+  const resumeAt = told !== undefined && !Number.isNaN(Date.parse(told)) ? told : undefined;
+  const until = defined({ resumeAt });
   closeTurn(tx, 'turn');
   tx.runtime.ending ??= { why: 'limit' };
   tx.job = { ...tx.job, ...until };

@@ -8,6 +8,7 @@ import type { Job, JobStatus } from '../protocol/jobs.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import { findJob, isTheirs } from './find-job.ts';
+import { countGoingOn, GoingOn } from './goes-on.ts';
 import { askAboutHost, hostAnswer } from './hosts.ts';
 import type { JobRunner } from './job-runner.ts';
 import type { JobRuntime } from './job-runtime.ts';
@@ -42,10 +43,23 @@ const GO_ON = 'Continue where you left off.';
 /** The seed's AgentManager: every operation on jobs, for every surface. */
 export class JobManager implements JobCore {
   readonly #deps: ManagerDeps;
+  readonly #goingOn: GoingOn;
 
   constructor(deps: ManagerDeps) {
     this.#deps = deps;
+    const resume = ({ id, launch }: Job) => this.resume({ id, key: `goes on ${launch}` }, REEF);
+    this.#goingOn = new GoingOn({ ...deps.storage, log: deps.log, resume });
     deps.runner.whenOver((id) => void this.settle(id));
+  }
+
+  close(): void {
+    this.#goingOn.close();
+  }
+
+  /** Jobs that wait for a process, or for the time at which they go on. */
+  waitingCount(): number {
+    const { store } = this.#deps.storage;
+    return store.jobs.queuedCount() + countGoingOn(store);
   }
 
   async spawn(request: SpawnRequest, caller: Caller): Promise<OperationOutput<'spawn'>> {
@@ -185,12 +199,14 @@ export class JobManager implements JobCore {
 
   /** A process is gone: ends those of its family that cannot go on without it. Never fails: nobody waits for it. */
   async settle(id: string): Promise<void> {
+    this.#goingOn.look();
     await this.#attempt(() => this.#endStuckParent(id));
     await this.#attempt(() => this.#endOrphansOf(id));
   }
 
-  /** Ends what is below jobs that failed while no daemon ran. Never fails: the next start tries again. */
+  /** Takes up what happened while no daemon ran: wakes jobs whose time has come, and ends what is below jobs that failed. Never fails: the next start tries again. */
   async endOrphans(): Promise<void> {
+    this.#goingOn.look();
     await this.#attempt(async () => {
       const live = this.#deps.storage.store.jobs.live<JobRuntime>();
       const parents = new Set(live.flatMap(({ job }) => job.parentId ?? []));
@@ -312,7 +328,7 @@ export class JobManager implements JobCore {
 
   #restsBecause(job: JobView, waitedFor: readonly JobView[]): string | undefined {
     if (job.status === 'queued') return this.#heldUpBecause(job, waitedFor);
-    const isPaused = job.status === 'paused' && job.activity !== 'ending';
+    const isPaused = job.status === 'paused' && job.activity !== 'ending' && job.goesOnAt === undefined;
     const hasMail = isPaused && this.#deps.storage.store.outbox.open(job.id).length > 0;
     return !isLive(job.status) || (isPaused && !hasMail) ? restsBecause(job) : undefined;
   }

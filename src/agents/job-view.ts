@@ -2,6 +2,7 @@ import type { AgentEvent } from '../protocol/events.ts';
 import type { JobView } from '../protocol/job-operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Store } from '../store/store.ts';
+import { goesOnAt } from './goes-on.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { usageSoFar } from './usage.ts';
@@ -21,8 +22,10 @@ export function viewJob(store: Store, record: JobRecord<JobRuntime>, liveness?: 
   const { job, runtime } = record;
   const questions = isLive(job.status) ? store.questions.unclosedOf(job.id).filter((row) => row.state === 'open') : [];
   const tail = store.events.tail(job.id, LOOK_BACK);
+  const goesOn = store.blocks.get(job.id) ? undefined : goesOnAt(job);
   return {
     ...job,
+    ...(goesOn && { goesOnAt: goesOn.toISOString() }),
     usage: usageSoFar(record),
     awaiting_input: job.status === 'awaiting_input',
     activity: activityOf(tail.at(-1), record, liveness),

@@ -1,4 +1,6 @@
 import type { JobManager } from '../agents/job-manager.ts';
+import type { Clock } from '../base/clock.ts';
+import { timeOfDay } from '../base/time-of-day.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { InboxEntry, JobView } from '../protocol/job-operations.ts';
 import {
@@ -18,10 +20,12 @@ import type { RunStatus } from '../workflow/runs/status.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import { titleOf } from '../worktrees/queue.ts';
 import type { RecordOperations } from './record-operations.ts';
+import { restingJobs } from './resting-jobs.ts';
 import type { StateOperations } from './state-operations.ts';
 import type { NoticeBoard } from './worktree-operations.ts';
 
 interface JobOperationsDeps {
+  clock: Clock;
   jobs: JobManager;
   store: Store;
   runs: RunOperations;
@@ -95,7 +99,7 @@ function isRun({ store }: JobOperationsDeps, id: string): boolean {
 }
 
 async function inbox(
-  { jobs, store, status, notices }: JobOperationsDeps,
+  { jobs, store, status, notices, clock }: JobOperationsDeps,
   request: OperationRequest<'inbox'>,
   caller: Caller,
 ) {
@@ -116,17 +120,25 @@ async function inbox(
         path: [...jobsAbove(store, run.doc.leave.parentId), run.id],
         cwd: path ?? '',
         askedAt: askedAt(halt.key, run) ?? run.doc.createdAt,
+        now: clock.now(),
       }),
     ),
   );
-  return { questions: [...questions, ...halts], notices: caller.jobId === undefined ? notices.list() : [] };
+  if (caller.jobId !== undefined) return { questions: [...questions, ...halts], notices: [] };
+  const { jobs: all } = await jobs.status({}, caller);
+  return { questions: [...questions, ...halts], notices: [...notices.list(), ...restingJobs(store, all, clock.now())] };
 }
 
 /** A halt as a question of the inbox: its verbs are the options, and a text goes along as guidance. */
-function haltEntry(run: StoredRun, halt: Halt, at: Pick<InboxEntry, 'path' | 'cwd' | 'askedAt'>): InboxEntry {
-  const { block, visit, message, excerpt, reason, key, options } = halt;
+function haltEntry(
+  run: StoredRun,
+  halt: Halt,
+  { now, ...at }: Pick<InboxEntry, 'path' | 'cwd' | 'askedAt'> & { now: Date },
+): InboxEntry {
+  const { block, visit, message, excerpt, reason, key, options, goesOnAt } = halt;
+  const later = goesOnAt === undefined ? [] : [`It goes on by itself at ${timeOfDay(new Date(goesOnAt), now)}.`];
   return {
-    question: excerpt === undefined ? message : `${message}\n${excerpt}`,
+    question: [message, ...(excerpt === undefined ? [] : [excerpt]), ...later].join('\n'),
     options,
     kind: 'choice',
     questionId: key,

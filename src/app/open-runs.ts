@@ -57,7 +57,7 @@ export function openRuns(deps: RunsDeps) {
       .catch(() => {})
       .finally(() => runner.kick());
   const core: Core = {
-    ...createJobOperations({ ...repository, jobs, store, runs: operations, status, newId, awaitWorktree }),
+    ...createJobOperations({ ...repository, clock, jobs, store, runs: operations, status, newId, awaitWorktree }),
     ...bindMethods(records, 'usage', 'job_log', 'events'),
     ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'run_log'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
@@ -89,7 +89,8 @@ export function openRuns(deps: RunsDeps) {
 
 /** How many runs continue without a person. A daemon may end while all others wait for one. */
 export function activeRuns(store: Store): number {
-  const waiting = new Set(store.journal.openWaits().map(({ runId }) => runId));
+  const forPerson = store.journal.openWaits().filter(({ data }) => JSON.parse(data).until === undefined);
+  const waiting = new Set(forPerson.map(({ runId }) => runId));
   return store.runs.open().filter(({ id }) => !waiting.has(id)).length;
 }
 

@@ -33,6 +33,8 @@ const jobViewSchema = jobSchema.extend({
   awaiting_input: z.boolean(),
   /** Finer than the status. Derived, never stored. */
   activity: z.enum(['starting', 'working', 'retrying', 'waiting', 'idle', 'stalled', 'ending', 'ended', 'queued']),
+  /** Of a paused job: when it goes on by itself. */
+  goesOnAt: z.string().exactOptional(),
   questions: z.array(questionSchema),
   lastOutput: z.string(),
 });
@@ -228,8 +230,16 @@ const inbox = operation({
   }),
   output: z.strictObject({
     questions: z.array(inboxEntrySchema),
-    /** News of worktrees that need no answer. */
-    notices: z.array(z.strictObject({ at: z.string(), kind: z.string(), worktreeId: z.string(), message: z.string() })),
+    /** News that need no answer: of worktrees, and of jobs that have stopped and go on later or when somebody says so. */
+    notices: z.array(
+      z.strictObject({
+        at: z.string(),
+        kind: z.string(),
+        worktreeId: z.string().exactOptional(),
+        jobId: z.string().exactOptional(),
+        message: z.string(),
+      }),
+    ),
   }),
 });
 

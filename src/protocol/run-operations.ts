@@ -59,7 +59,7 @@ const run = operation({
     priority: z.number().int().min(1).max(1_000).optional().describe('Place in the queue; 1 goes first'),
     anyway: z.boolean().default(false).describe('Do not wait for tasks with clashing plans'),
     step: z.boolean().default(false).describe('Ask before every block'),
-    autoResume: z.boolean().default(false).describe('Continue by itself when a rate limit is over'),
+    autoResume: z.boolean().default(true).describe('Continue by itself when a rate limit is over'),
     accept: z.boolean().default(false).describe('Merge after success, as soon as the checkout of the target is clean'),
     // A copy of the shape: some MCP clients drop a server whose schemas contain references.
     budget: z.strictObject(runBudgetSchema.shape).default({}),

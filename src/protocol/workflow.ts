@@ -129,6 +129,8 @@ const haltSchema = z.strictObject({
   excerpt: text.optional(),
   /** When a rate limit is over. */
   resumeAt: text.optional(),
+  /** When the run goes on without an answer. */
+  goesOnAt: text.optional(),
   files: z.array(text).optional(),
   options: z.array(haltVerbSchema),
 });

@@ -109,7 +109,7 @@ export const agents = page('agents', {
   'A-173': { from: '+', says: 'what a launch used is known even when it dies; compaction, lasting errors and retries are one event each', status: 'todo', because: 'usage of a launch that dies is kept; the events are not gathered yet' },
   'A-174': { from: '+', says: 'a launch interrupted before its program ran is launched again by itself', status: 'done' },
   'A-175': { from: '+', says: 'output --raw gives every byte, by range when asked', status: 'done' },
-  'A-176': { from: '+', says: 'permissions list their valid decisions, and a job paused by a limit is in the inbox', status: 'todo', because: 'permissions do; a job paused by a limit is not in the inbox yet' },
+  'A-176': { from: '+', says: 'permissions list their valid decisions, and a job paused by a limit is in the inbox', status: 'done' },
   'A-177': { from: '+', says: 'the reason why a daemon cannot start is the answer of the command, without a stack', status: 'done' },
   'A-178': { from: '+', says: 'headful jobs raise questions too', status: 'todo', because: 'not built yet: it came after the first build' },
   'A-179': { from: '+', says: 'the script steps spawn and wait work, or no page names them', status: 'todo', because: 'not built yet: it came after the first build' },

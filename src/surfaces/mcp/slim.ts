@@ -28,6 +28,7 @@ const jobSchema = z.strictObject({
   status: jobStatusSchema,
   reason: text.optional(),
   resumeAt: text.optional(),
+  goesOnAt: text.optional(),
   worktree: text.optional(),
   awaiting_input: z.literal(true).optional(),
   /** Whole: nobody may decide about a question that was cut. */
@@ -38,14 +39,14 @@ const jobSchema = z.strictObject({
 });
 
 function slimJob(job: JobView, sizes: Sizes): z.infer<typeof jobSchema> {
-  const { id, agent, task, status, reason, resumeAt, worktree, questions, lastOutput, exitCode, usage } = job;
+  const { id, agent, task, status, reason, resumeAt, goesOnAt, worktree, questions, lastOutput, exitCode, usage } = job;
   const { input, output, costUsd } = usage;
   return {
     id,
     agent,
     task: capText(task, sizes.task),
     status,
-    ...defined({ reason, resumeAt, worktree }),
+    ...defined({ reason, resumeAt, goesOnAt, worktree }),
     ...(questions.length > 0 && { awaiting_input: true as const, questions }),
     ...(lastOutput !== '' && { lastOutput: capText(lastOutput, sizes.said, 'output') }),
     ...(exitCode !== undefined && exitCode !== 0 && { exitCode }),

@@ -1,5 +1,6 @@
 import { shellKeyWords } from '../../agents/shell-keys.ts';
 import { printable } from '../../base/printable.ts';
+import { timeOfDay } from '../../base/time-of-day.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import { type Cell, heading, table } from './columns.ts';
 import { nextLines, stateOfJob } from './next-steps.ts';
@@ -29,7 +30,7 @@ export function jobTable(jobs: readonly JobView[], style: Style): string {
   const rows = jobs.map((job): Cell[] => [
     { text: `${job.depth > 0 ? '└'.repeat(Math.min(job.depth, 4)) : ''}${short(job.id)}` },
     { text: job.shellKeys ? `${agentName(job.agent)} (shell key)` : agentName(job.agent) },
-    { text: statusWords(job), paint: (plain) => style.paint(COLOURS[job.status] ?? 'bold', plain) },
+    { text: statusWords(job, style.now, jobs), paint: (plain) => style.paint(COLOURS[job.status] ?? 'bold', plain) },
     ...wall.map(() => ({ text: sandboxShort(job.sandbox) })),
     { text: age(job, style.now) },
     { text: tokens(job.usage) },
@@ -45,10 +46,19 @@ function agentName(agent: string): string {
 }
 
 /** The stored status, or what is going on where that says more. */
-function statusWords({ status, activity, reason, questions }: JobView): string {
+function statusWords(job: JobView, now: Date, all: readonly JobView[] = []): string {
+  const { status, activity, reason, questions, goesOnAt } = job;
   if (status === 'awaiting_input') return questions.length > 1 ? `asks (${questions.length})` : 'asks';
   if (status === 'running') return activity;
+  if (goesOnAt !== undefined) return `${status} (${reason}, goes on at ${timeOfDay(new Date(goesOnAt), now)})`;
+  const queued = all.filter((each) => each.status === 'queued');
+  if (status === 'queued' && queued.length > 1) return `${status} (place ${placeOf(job, queued)})`;
   return reason ? `${status} (${reason})` : status;
+}
+
+/** The oldest goes first. */
+function placeOf({ id }: JobView, queued: readonly JobView[]): number {
+  return queued.filter((other) => other.id < id).length + 1;
 }
 
 /** How long the job has been running, or how long ago it ended. */
@@ -61,7 +71,7 @@ function age({ createdAt, endedAt }: JobView, now: Date): string {
 export function jobDetails(job: JobView, style: Style): string {
   const rows: [string, string | undefined][] = [
     ['job', job.id],
-    ['status', `${statusWords(job)}, ${age(job, style.now)}`],
+    ['status', `${statusWords(job, style.now)}, ${age(job, style.now)}`],
     ['agent', [job.agent, job.agentVersion, job.model].filter(Boolean).join(' ')],
     ['key', shellKeyWords(job.shellKeys)],
     ['task', job.task],
@@ -72,7 +82,7 @@ export function jobDetails(job: JobView, style: Style): string {
     ['worked', `${duration(job.workedMs)} in ${job.turns} turns, launch ${job.launch}`],
     ['tokens', `${tokens(job.usage)}, ${cost(job.usage)}`],
     ['budget', budget(job)],
-    ['resumes', job.resumeAt],
+    ['resumes', job.goesOnAt ?? job.resumeAt],
     ['exit', job.signal ?? job.exitCode?.toString()],
     ['unknown', job.unknownMessages > 0 ? `${job.unknownMessages} messages of a kind Reef does not know` : undefined],
     ['last', job.lastOutput || undefined],

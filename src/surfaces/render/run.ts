@@ -1,5 +1,6 @@
 import { printable } from '../../base/printable.ts';
 import { parseJson } from '../../base/safe-json.ts';
+import { timeOfDay } from '../../base/time-of-day.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { BlockStatus, HaltVerb, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
 import { type Cell, heading, oneLine, table } from './columns.ts';
@@ -192,13 +193,15 @@ function eventText({ block, visit, slice, code, message }: RunEvent): string {
 }
 
 /** What a halted run asks, the end of what failed, and the answers. */
-function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style): string[] {
-  return open.flatMap(({ message, excerpt, options, block, visit }) => {
+function halts({ runId }: RunSummary, { halts: open }: RunView, { paint, now }: Style): string[] {
+  return open.flatMap(({ message, excerpt, options, block, visit, goesOnAt }) => {
+    const later = goesOnAt === undefined ? [] : [`It goes on by itself at ${timeOfDay(new Date(goesOnAt), now)}.`];
     const quoted = excerpt === undefined ? [] : printable(errorWords(excerpt)).trimEnd().split('\n');
     return [
       '',
       `${paint('yellow', printable(message))}  ${paint('dim', shortBlock(block, visit))}`,
       ...quoted.map((text) => `  │ ${text}`),
+      ...later,
       ...haltCommands(runId, options),
     ];
   });

@@ -39,7 +39,7 @@ export class RunStatus {
 
   async look(run: StoredRun): Promise<{ summary: RunSummary; view: RunView | undefined }> {
     const { starter, worktrees } = this.#deps;
-    const view = await this.view(run);
+    const view = goingOn(run, await this.view(run));
     const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
     const isMerged = worktree?.status === 'accepted';
     const obstacle = isMerged ? undefined : starter.obstacle(run.id);
@@ -163,4 +163,13 @@ function waitsBecause({ pending, queue, status }: WorktreeView): string | undefi
   if (status === 'creating') return 'its worktree is being made and set up';
   const waitsFor = queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
   return waitsFor && `waits for ${waitsFor.join('; ') || 'room: as many tasks as may run at once are at work'}`;
+}
+
+/** A limit is waited for unless the run was asked not to. */
+function goingOn({ doc }: StoredRun, view: RunView | undefined): RunView | undefined {
+  if (!view || !doc.autoResume) return view;
+  const halts = view.halts.map((halt) =>
+    halt.reason === 'rate_limit' && halt.resumeAt !== undefined ? { ...halt, goesOnAt: halt.resumeAt } : halt,
+  );
+  return { ...view, halts };
 }

@@ -24,7 +24,7 @@ function taskCommands(program: Command, run: Run): void {
     .option('--priority <n>', 'place in the queue; 1 goes first', wholeNumber)
     .option('--anyway', 'do not wait for tasks with clashing plans')
     .option('--step', 'ask before every block')
-    .option('--auto-resume', 'continue by itself when a rate limit is over')
+    .option('--no-auto-resume', 'wait for you when a rate limit is over (default: go on by itself)')
     .option(
       '--accept',
       'merge after success, as soon as the checkout is clean; --follow and --wait end after the merge',
