@@ -162,7 +162,7 @@ const updatedSchema = z.strictObject({
 });
 export type UpdatedWorktree = z.infer<typeof updatedSchema>;
 
-export const pushOptionsSchema = z.strictObject({
+const pushOptionsSchema = z.strictObject({
   remote: z.string().min(1).max(255).exactOptional().describe('Default: where git would push the target branch'),
   branch: z.string().min(1).max(240).exactOptional().describe('Name of the branch there; default: one of its own'),
   yes: z.boolean().default(false).describe('Push changes to files that judge or execute'),
@@ -183,7 +183,7 @@ const pushedSchema = z.strictObject({
 });
 export type PushedWorktree = z.infer<typeof pushedSchema>;
 
-export const pullRequestOptionsSchema = pushOptionsSchema.extend({
+const pullRequestOptionsSchema = pushOptionsSchema.extend({
   into: z.string().min(1).max(1_000).exactOptional().describe('The branch it is to be merged into there'),
   draft: z.boolean().default(false),
 });

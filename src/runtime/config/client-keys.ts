@@ -17,7 +17,7 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Of an entry of `models`; those of the catalogue, and two that only a file has. */
-export const MODEL_KEYS = [
+const MODEL_KEYS = [
   ...[
     'name',
     'type',

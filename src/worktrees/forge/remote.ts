@@ -10,7 +10,7 @@ export interface ForgeRepository {
   path: string;
 }
 
-export interface Remote {
+interface Remote {
   name: string;
   /** Absent where the address names no forge, such as a folder. */
   forge?: ForgeRepository;

@@ -10,7 +10,7 @@ import type { Entity } from './meaning.ts';
 import { Resolver } from './resolver.ts';
 import { around, type Source, type Sources } from './sources.ts';
 
-export type Relation = 'call' | 'type' | 'use';
+type Relation = 'call' | 'type' | 'use';
 
 /** One definition, or the file outside of all definitions, uses another definition. */
 export interface Edge {

@@ -5,7 +5,7 @@ import type { Operation, Rest } from '../../../protocol/operation.ts';
 import { type OperationName, operations } from '../../../protocol/operations.ts';
 
 /** What we read of the JSON Schema of one field. */
-export interface FieldSchema {
+interface FieldSchema {
   type?: string;
   items?: FieldSchema;
   description?: string;
