@@ -56,10 +56,18 @@ export class GoingOn {
     this.#deps = deps;
   }
 
-  /** Jobs have changed, or time has passed. */
+  /** Jobs have changed, or time has passed. Never fails: the next look tries again. */
   look(): void {
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
+    try {
+      this.#wake();
+    } catch (error) {
+      this.#deps.log.warn('paused jobs could not be looked at', { error });
+    }
+  }
+
+  #wake(): void {
     const now = this.#deps.clock.now().getTime();
     const waiting = whoGoOn(this.#deps.store).filter(({ job }) => !this.#resuming.has(job.id));
     for (const { job, at } of waiting) if (at.getTime() <= now) void this.#resume(job);

@@ -22,7 +22,7 @@ verifies('R-90', 'U-16').test(
     ).rejects.toMatchObject({ code: 'bad_request' });
     expect(asked).toEqual([['artifact_read', { id: 'a:1', grep: 'needle' }]]);
     const tokens = (await loadTokenCounter()).count(JSON.stringify(functions.declarations()));
-    expect([functions.tools.length, tokens < 1_500]).toEqual([9, true]);
+    expect([functions.tools.length, tokens < 1_500]).toEqual([13, true]);
   },
 );
 

@@ -17,7 +17,7 @@ const errorSchema = z.strictObject({
 });
 
 const DESCRIPTION = `Every operation of Reef at an address of its own; each is POST /v1/op/<operationId> as well, with all of its
-input as the body. Every call shows the token of the file that "reef serve" names. Unknown fields are refused.`;
+input as the body. Every call shows the token; its file is named by reef serve. Unknown fields are refused.`;
 
 /** OpenAPI 3.1 of everything that has an address, from the schemas that judge the calls. */
 export const openApi = onFirstUse((): Json => {
