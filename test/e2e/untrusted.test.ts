@@ -65,7 +65,7 @@ const typed = (agent: string): string[][] => [
     ['calls', 'rerun', '1'],
     ['worktree', 'create', 'by hand'],
   ],
-  ...['diff', 'update', 'gates', 'setup', 'accept', 'hold', 'restore', 'discard'].map((verb) => [
+  ...['diff', 'update', 'gates', 'setup', 'push', 'pr', 'shell', 'accept', 'hold', 'restore', 'discard'].map((verb) => [
     'worktree',
     verb,
     '@last',
@@ -82,6 +82,7 @@ const typed = (agent: string): string[][] => [
     ['code', 'symbol', 'alpha'],
     ['code', 'refs', 'alpha'],
   ],
+  ...['callers', 'callees', 'impact', 'tests'].map((what) => ['code', what, 'alpha']),
   ...[
     ['code', 'search', 'alpha'],
     ['code', 'index'],
@@ -115,7 +116,7 @@ const ELSEWHERE = ['daemon stop', 'demo'];
 /** What the command line and the daemon may start: Node, git, and what the wrapper of a job is made of. */
 const PROGRAMS = new Set([
   ...['node', 'git', 'sh', 'bwrap', 'unshare', 'setpriv', 'timeout', 'perl', 'env', 'true', 'id'],
-  ...['mkfifo', 'ln', 'rm', 'mv', 'grep', 'date'],
+  ...['mkfifo', 'ln', 'rm', 'mv', 'grep', 'date', 'prlimit'],
 ]);
 /** Where the C library asks for the name of a user. */
 const NAME_CACHE = '/nscd/socket';
