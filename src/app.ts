@@ -93,10 +93,7 @@ export async function openApp(options: AppOptions) {
     defaultCwd: folder,
     searchPath: env.path,
     sandboxMode: () => readSettings().sandbox.mode,
-    ...(repository && {
-      briefOf: (job: Job) => repository.states.briefOf(job),
-      endRuns: (jobId: string) => endRunsOf({ store, engine, worktrees: repository.worktrees }, jobId),
-    }),
+    ...(repository && whatJobsAsk(repository, { store, engine })),
   });
   const records = new RecordOperations({ home, store, log: eventLog, signal, clock, redact, secrets });
   const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository });
@@ -134,6 +131,15 @@ export async function openApp(options: AppOptions) {
       await snapshotter.close();
       store.close();
     },
+  };
+}
+
+/** What jobs ask of the rooms above them. */
+function whatJobsAsk({ states, worktrees }: Repository, deps: Omit<Parameters<typeof endRunsOf>[0], 'worktrees'>) {
+  return {
+    briefOf: (job: Job) => states.briefOf(job),
+    waitsBehind: (worktreeId: string) => worktrees.waitsBehind(worktreeId),
+    endRuns: (jobId: string) => endRunsOf({ ...deps, worktrees }, jobId),
   };
 }
 

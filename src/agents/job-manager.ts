@@ -31,6 +31,8 @@ export interface ManagerDeps extends SpawnDeps {
   log: Logger;
   /** What is true of the job's worktree now, for an agent that continues in it. */
   briefOf?(job: Job): Promise<string>;
+  /** Worktrees that this one waits for, and in which nothing goes on unless a person acts. */
+  waitsBehind?(worktreeId: string): string[];
   /** Ends the runs a job started. It comes before their agents end: a run would take that for a failure. */
   endRuns?(jobId: string): Promise<void>;
 }
@@ -334,7 +336,8 @@ export class JobManager implements JobCore {
   }
 
   /** An answer to one of the jobs that are waited for as well would make room. */
-  #heldUpBecause({ id }: JobView, waitedFor: readonly JobView[]): string | undefined {
+  #heldUpBecause({ id, behind }: JobView, waitedFor: readonly JobView[]): string | undefined {
+    if (behind) return `Job ${id} waits behind ${behind.join(', ')}, where nothing goes on.`;
     const holders = this.#deps.runner.asking();
     if (holders.length === 0 || waitedFor.some((job) => holders.includes(job.id))) return undefined;
     return `Job ${id} waits for a place, and every place is held by a job that waits for an answer: ${holders.join(', ')}.`;
@@ -359,7 +362,9 @@ export class JobManager implements JobCore {
     const live = this.#deps.runner.get(record.job.id);
     const stalledAfterMs = this.#deps.timings.stalled;
     const liveness = live && { silentMs: live.silentMs(), isEnding: live.isEnding, stalledAfterMs };
-    return viewJob(this.#deps.storage.store, record, liveness);
+    const { status, worktree } = record.job;
+    const behind = status === 'queued' && worktree !== undefined ? this.#deps.waitsBehind?.(worktree) : undefined;
+    return { ...viewJob(this.#deps.storage.store, record, liveness), ...(behind?.length && { behind }) };
   }
 
   #change(id: string, change: (tx: JobTransaction) => void): void {

@@ -1,6 +1,6 @@
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { Caller, Core, OperationName, OperationOutput, OperationRequest } from '../protocol/operations.ts';
-import type { RunSummary } from '../protocol/run-operations.ts';
+import { isUnderWay, type RunSummary } from '../protocol/run-operations.ts';
 import type { Kind, TaskNames } from './task-names.ts';
 
 interface NamingDeps {
@@ -119,11 +119,16 @@ function verdict(
   const asks = runs.some(({ status }) => status === 'halted' || status === 'awaiting_input');
   const isForAnswer = until.includes('needs_input');
   if (isForAnswer && (asks || rest?.jobs.some((job) => job.awaiting_input))) return { met: true };
-  const areOver = runs.every(({ status }) => status !== 'queued' && status !== 'running') && !asks;
+  const held = runs.flatMap((run) => (run.behind ? [`Run ${run.runId} ${run.because}.`] : []));
+  const areOver = runs.every(isOver) && !asks;
   const isForEnd = until.includes('done') || until.includes('idle');
   if (areOver && isForEnd) return { met: rest?.met ?? true, ...(rest?.because && { because: rest.because }) };
   const isRestAtEnd = rest === undefined || rest.met || rest.because !== undefined;
-  if (!(areOver && isRestAtEnd)) return { met: false };
-  const ended = runs.map(({ runId, status }) => `Run ${runId} has ended (${status}).`);
-  return { met: false, because: [...ended, ...(rest?.because ? [rest.because] : [])].join(' ') };
+  const areAtRest = runs.every((run) => !isUnderWay(run)) && !asks && isRestAtEnd;
+  // An end has to come for all of them; a question of one that is at work would do.
+  if (!areAtRest && (held.length === 0 || isForAnswer)) return { met: false };
+  const ended = runs.filter(isOver).map(({ runId, status }) => `Run ${runId} has ended (${status}).`);
+  return { met: false, because: [...held, ...ended, ...(rest?.because ? [rest.because] : [])].join(' ') };
 }
+
+const isOver = ({ status }: RunSummary) => status !== 'queued' && status !== 'running';

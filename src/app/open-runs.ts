@@ -89,8 +89,7 @@ export function openRuns(deps: RunsDeps) {
 
 /** How many runs continue without a person. A daemon may end while all others wait for one. */
 export function activeRuns(store: Store): number {
-  const forPerson = store.journal.openWaits().filter(({ data }) => JSON.parse(data).until === undefined);
-  const waiting = new Set(forPerson.map(({ runId }) => runId));
+  const waiting = store.journal.waitingForPerson();
   return store.runs.open().filter(({ id }) => !waiting.has(id)).length;
 }
 

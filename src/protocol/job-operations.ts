@@ -35,6 +35,8 @@ const jobViewSchema = jobSchema.extend({
   activity: z.enum(['starting', 'working', 'retrying', 'waiting', 'idle', 'stalled', 'ending', 'ended', 'queued']),
   /** Of a paused job: when it goes on by itself. */
   goesOnAt: z.string().exactOptional(),
+  /** Of a queued job: worktrees that its own waits for, and in which nothing goes on unless a person acts. */
+  behind: z.array(z.string()).exactOptional(),
   questions: z.array(questionSchema),
   lastOutput: z.string(),
 });

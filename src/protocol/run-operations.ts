@@ -25,6 +25,8 @@ export const runSummarySchema = z.strictObject({
   visit: z.number().int().nullable(),
   /** Why it does not continue: a halt, worktrees it waits for, or what keeps it from being merged. */
   because: text.optional(),
+  /** Of a queued run: worktrees that it waits for, and in which nothing goes on unless a person acts. */
+  behind: z.array(text).optional(),
   /** Of a run that succeeded and was merged, or was to be. `waiting`: it is merged when the checkout of the target is clean. */
   merge: z.enum(['merged', 'waiting', 'not_merged']).optional(),
   /** Code of the error that keeps it from starting or from being merged. */
@@ -38,6 +40,11 @@ export const runSummarySchema = z.strictObject({
   endedAt: text.optional(),
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
+
+/** It goes on, or begins, without a person. */
+export function isUnderWay({ status, behind }: Pick<RunSummary, 'status' | 'behind'>): boolean {
+  return status === 'running' || (status === 'queued' && behind === undefined);
+}
 
 const run = operation({
   effect: 'acts',

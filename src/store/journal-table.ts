@@ -68,6 +68,12 @@ export class JournalTable {
     ).all();
   }
 
+  /** Runs that wait for an answer and do not go on by themselves at some time. */
+  waitingForPerson(): Set<string> {
+    const forPerson = this.openWaits().filter(({ data }) => JSON.parse(data).until === undefined);
+    return new Set(forPerson.map(({ runId }) => runId));
+  }
+
   /** Counts how often a step was begun: outside the journal, so that a repeat leaves no trace in it. */
   beginAttempt(runId: string, key: string): number {
     const sql = `INSERT INTO journal_attempt (run_id, key, attempt) VALUES (?, ?, 1)

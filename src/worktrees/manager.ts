@@ -36,7 +36,7 @@ import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
 import { updateWorktree } from './merge/update.ts';
 import { addEntries, declaredPlan, touchedBy } from './plan.ts';
-import { claimWithin, draft, enter, type Task } from './queue.ts';
+import { claimWithin, draft, enter, type Task, waitsBehind } from './queue.ts';
 import { announceHot, type Picture, Radar, recordObserved } from './radar/radar.ts';
 import { type Foreign, foreignWork, reportOf } from './radar/report.ts';
 import { type StoredWorktree, toRecord } from './records.ts';
@@ -128,6 +128,11 @@ export class GitWorktreeManager {
   /** Jobs at work in it, or about to be. */
   jobsIn(id: string): string[] {
     return this.#deps.records.jobsIn(id);
+  }
+
+  /** Worktrees that this one waits for, and in which nothing goes on unless a person acts. */
+  waitsBehind(id: string): string[] {
+    return waitsBehind(this.#deps, this.#settings, id);
   }
 
   /** The folder; undefined while it is queued or being made. Throws the reason if there never will be one. */

@@ -129,6 +129,18 @@ export function queuePlaces(deps: Deps, settings: QueueSettings): Map<string, No
   return new Map(decision.waiting.map(toView));
 }
 
+/** Those of whom it waits for in which nothing goes on: it starts when a person has merged, dropped or answered them. */
+export function waitsBehind(deps: Deps, settings: QueueSettings, id: string): string[] {
+  const { rows, decision } = decideNow(deps, settings);
+  const waitsFor = decision.waiting.find((each) => each.id === id)?.waitsFor ?? [];
+  return rows.filter((row) => waitsFor.includes(row.id) && isAtRest(deps, row)).map((row) => row.id);
+}
+
+function isAtRest({ records }: Deps, { id, status, pending }: StoredWorktree): boolean {
+  const isStill = status === 'held' || (status === 'running' && pending?.whenClean !== true);
+  return isStill && records.needsPerson(id);
+}
+
 /** A worktree as the queue sees it. */
 export interface QueueItem {
   id: string;

@@ -148,6 +148,15 @@ export class Records {
     return new Set([...ofJobs, ...[...runs.working(), ...coming].map(({ worktreeId }) => worktreeId)]);
   }
 
+  /** No job is at work in it, and no run: those that are not over wait for an answer. */
+  needsPerson(id: string): boolean {
+    const { runs, journal } = this.#store;
+    if (this.atWork().has(id)) return false;
+    const asking = journal.waitingForPerson();
+    const open = runs.open().filter(({ worktreeId }) => worktreeId === id);
+    return open.every((run) => asking.has(run.id));
+  }
+
   change(id: string, change: Change): StoredWorktree {
     return this.transact(() => this.changeWithin(id, change));
   }

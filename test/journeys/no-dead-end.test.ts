@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { TASK_STATES, type TaskState } from '../../src/surfaces/render/next-steps.ts';
 import {
+  ADDS,
   byBlock,
   done,
   QUICK,
@@ -31,8 +32,9 @@ beforeAll(async () => {
 afterAll(() => rig.close());
 
 /** The message names every command of the state, about this task. */
-function shows(state: TaskState, { out, err }: Spoken, id: string): void {
-  for (const { type } of TASK_STATES[state].steps) expect(out + err).toContain(type.replace('ID', id));
+function shows(state: TaskState, { out, err }: Spoken, id: string, blocker = ''): void {
+  for (const { type } of TASK_STATES[state].steps)
+    expect(out + err).toContain(type.replace('ID', id).replace('BLOCKER', blocker));
 }
 
 /** Types what the state says, as it is written there. */
@@ -99,6 +101,29 @@ verifies('J-01', 'J-02').test(
   150_000,
 );
 
+verifies('J-23').test(
+  'a halt after corrections that failed shows what was wrong first, also when files changed',
+  async () => {
+    await writeFile(marker(), '');
+    const reports = (json: string) => ({ say: `\`\`\`reef-result\n${json}\n\`\`\`` });
+    const later = [reports('{"signal":"SIGNAL:SUCCESS"}')];
+    const first = reports('{"signal":"SIGNAL:NEVER","summary":"Half."}');
+    const scripted = { steps: [writes('sum.mjs', 'half'), first], onResume: later, onMessage: later };
+    const agent = rig.world.script('unusable', scripted);
+    const halted = await rig.reef('run', 'Quick', 'Say it badly', '--agent', agent, '--follow');
+
+    expect([halted.code, halted.out]).toEqual([
+      3,
+      expect.stringMatching(/never reported a usable result for Write\. Its first answer: .*signal: .*\. Continue\?/),
+    ]);
+    shows('halted', halted, await lastRun());
+    // One that changed files and said nothing at all goes on to the gates.
+    const silent = rig.world.script('silent', { steps: [writes('sum.mjs', ADDS), { say: 'Written.' }], onMessage: [] });
+    expect((await rig.reef('run', 'Quick', 'Say nothing', '--agent', silent, '--follow')).code).toBe(0);
+  },
+  120_000,
+);
+
 verifies('J-01').test(
   'a job that asked, ended, was lost or was killed says what to type, and that works',
   async () => {
@@ -129,18 +154,18 @@ verifies('J-01').test(
   'a run that would clash says what it waits for, and goes on once that is merged or dropped',
   async () => {
     await writeFile(marker(), '');
-    const first = await run(
-      'Left',
-      { Quick__Write: [writes('left.txt', 'l\n'), done('Done.')] },
-      '--plan',
-      'left.txt',
-      '--wait',
-    );
+    const go = join(rig.world.root, 'go');
+    const waits = { shell: ['sh', '-c', `until test -f '${go}'; do sleep 0.1; done`] };
+    await run('Left', { Quick__Write: [writes('left.txt', 'l\n'), waits, done('Done.')] }, '--plan', 'left.txt');
     const left = await lastRun();
-    expect(first.code).toBe(0);
     await run('Right', { Quick__Write: WRITES_IT_RIGHT }, '--plan', 'left.txt');
     const right = await lastRun();
     shows('queued', await rig.reef('status', right), right);
+    await writeFile(go, '');
+    const behind = await rig.reef('run', 'show', right, '--wait');
+    const { worktree } = (await rig.json('run', 'show', left)).runs[0];
+    expect(behind.code).toBe(3);
+    shows('behind', behind, right, worktree);
     expect((await rig.reef('discard', left)).code).toBe(0);
     expect((await rig.reef('wait', right)).code).toBe(0);
   },

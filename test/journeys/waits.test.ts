@@ -3,7 +3,10 @@ import { RunsRig } from '../e2e/runs-rig.ts';
 import { verifies } from '../support/verifies.ts';
 
 const rig = new RunsRig();
-beforeAll(() => rig.world.configure({ reef: { max_jobs: 1, timings: { linger: 0 } } }));
+beforeAll(async () => {
+  rig.world.configure({ reef: { max_jobs: 1, timings: { linger: 0 } } });
+  await rig.trust();
+});
 afterAll(() => rig.close());
 
 const spawn = async (name: string, steps: unknown, ...flags: string[]) =>
@@ -54,6 +57,37 @@ verifies('J-04').test(
     expect((await rig.reef('resume', kept, 'go on')).code).toBe(0);
     expect((await rig.reef('kill', kept)).code).toBe(0);
     expect((await rig.reef('wait', kept, '--until', 'done')).code).toBe(0);
+  },
+  90_000,
+);
+
+verifies('J-04').test(
+  'a job or a run whose worktree waits behind work that ended is not waited for, and what is named lets it begin',
+  async () => {
+    const first = await spawn('left', [{ say: 'Done.' }], '--worktree', 'left', '--plan', 'left.txt');
+    expect((await rig.reef('wait', first)).code).toBe(0);
+    const { worktree } = (await rig.json('status', first)).jobs[0];
+    const behind = await spawn('right', [{ say: 'Done.' }], '--worktree', 'right', '--plan', 'left.txt');
+    const waited = await rig.reef('wait', behind);
+    expect([waited.code, waited.err]).toEqual([
+      3,
+      expect.stringContaining(`Job ${behind} waits behind ${worktree}, where nothing goes on.`),
+    ]);
+    expect(waited.err).toContain(`reef accept ${worktree}`);
+
+    const agent = rig.world.script('third', [{ say: 'Done.' }]);
+    const run = await rig.reef('run', 'test-fix', 'Third', '--agent', agent, '--plan', 'left.txt', '--follow');
+    expect([run.code, run.out]).toEqual([3, expect.stringMatching(/^queued, after .*: waits for /m)]);
+    const id = (await rig.json('runs')).runs[0].runId;
+    const forRun = await rig.reef('wait', id, '--until', 'done', '--json');
+    expect([forRun.code, JSON.parse(forRun.out)]).toMatchObject([
+      1,
+      { met: false, because: expect.stringContaining(`Run ${id} waits for ${worktree}`) },
+    ]);
+    expect((await rig.reef('kill', id)).code).toBe(0);
+    const [typed = ''] = /reef discard \S+/.exec(waited.err) ?? [];
+    expect((await rig.reef(...typed.split(' ').slice(1))).code).toBe(0);
+    expect((await rig.reef('wait', behind)).code).toBe(0);
   },
   90_000,
 );

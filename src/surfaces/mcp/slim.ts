@@ -30,6 +30,7 @@ const jobSchema = z.strictObject({
   resumeAt: text.optional(),
   goesOnAt: text.optional(),
   worktree: text.optional(),
+  behind: z.array(text).optional(),
   awaiting_input: z.literal(true).optional(),
   /** Whole: nobody may decide about a question that was cut. */
   questions: z.array(questionSchema).optional(),
@@ -39,14 +40,15 @@ const jobSchema = z.strictObject({
 });
 
 function slimJob(job: JobView, sizes: Sizes): z.infer<typeof jobSchema> {
-  const { id, agent, task, status, reason, resumeAt, goesOnAt, worktree, questions, lastOutput, exitCode, usage } = job;
+  const { id, agent, task, status, reason, questions, lastOutput, exitCode, usage } = job;
+  const { resumeAt, goesOnAt, worktree, behind } = job;
   const { input, output, costUsd } = usage;
   return {
     id,
     agent,
     task: capText(task, sizes.task),
     status,
-    ...defined({ reason, resumeAt, goesOnAt, worktree }),
+    ...defined({ reason, resumeAt, goesOnAt, worktree, behind }),
     ...(questions.length > 0 && { awaiting_input: true as const, questions }),
     ...(lastOutput !== '' && { lastOutput: capText(lastOutput, sizes.said, 'output') }),
     ...(exitCode !== undefined && exitCode !== 0 && { exitCode }),

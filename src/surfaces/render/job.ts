@@ -89,7 +89,7 @@ export function jobDetails(job: JobView, style: Style): string {
   ];
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [row(name, value, style)]));
   const questions = questionsOf(job).map((question) => renderQuestion(question, style));
-  const next = questions.length > 0 ? [] : [nextLines(stateOfJob(job), job.id).join('\n')];
+  const next = questions.length > 0 ? [] : [nextLines(stateOfJob(job), job.id, job.behind).join('\n')];
   return [lines.join('\n'), ...questions, ...next].join('\n\n');
 }
 

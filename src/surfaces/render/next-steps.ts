@@ -1,7 +1,7 @@
 import type { JobView } from '../../protocol/job-operations.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 
-/** A command to type, with `ID` for the task, and what it is for. */
+/** A command to type, with `ID` for the task and `BLOCKER` for the one it waits for, and what it is for. */
 interface Step {
   type: string;
   to: string;
@@ -31,6 +31,16 @@ export const TASK_STATES = {
   queued: {
     means: 'It waits for its turn: a task that clashes with its plan is at work, or as many as may run at once are.',
     steps: [step('reef run show ID --follow', 'watch it'), step('reef conflicts', 'see what clashes'), END],
+  },
+  behind: {
+    means:
+      'It waits for work that goes on only when a person acts: ended and not merged, set aside, or with a question.',
+    steps: [
+      step('reef accept BLOCKER', 'merge what it waits for'),
+      step('reef discard BLOCKER', 'drop that; its work is kept on a git ref'),
+      step('reef inbox', 'see whether it asks something'),
+      END,
+    ],
   },
   setup_failed: {
     means: 'The set-up of its worktree failed, so no agent has started.',
@@ -119,7 +129,8 @@ const OBSTACLES: Readonly<Record<string, TaskState>> = {
   merge_conflict: 'conflict',
 };
 
-export function stateOfRun({ status, merge, obstacle, path }: RunSummary): TaskState {
+export function stateOfRun({ status, merge, obstacle, path, behind }: RunSummary): TaskState {
+  if (behind) return 'behind';
   const isOver = status === 'success' || status === 'failure' || status === 'broken' || status === 'aborted';
   if (merge === 'merged') return 'merged';
   if (merge === 'waiting') return 'merge_waits';
@@ -139,12 +150,13 @@ const JOB_STATES: Record<JobView['status'], TaskState> = {
   killed: 'job_killed',
 };
 
-export const stateOfJob = ({ status }: Pick<JobView, 'status'>): TaskState => JOB_STATES[status];
+export const stateOfJob = ({ status, behind }: Pick<JobView, 'status' | 'behind'>): TaskState =>
+  behind ? 'behind' : JOB_STATES[status];
 
 /** The lines that say what to type, aligned; about this task. */
-export function nextLines(state: TaskState, id: string): string[] {
+export function nextLines(state: TaskState, id: string, [blocker = '']: readonly string[] = []): string[] {
   const steps: readonly Step[] = TASK_STATES[state].steps;
-  const typed = steps.map(({ type }) => type.replace(/\bID\b/, id));
+  const typed = steps.map(({ type }) => type.replace(/\bID\b/, id).replace(/\bBLOCKER\b/, blocker));
   const width = Math.max(...typed.map((text) => text.length));
   return steps.map(({ to }, index) => `  ${(typed[index] ?? '').padEnd(width)}  ${to}`);
 }

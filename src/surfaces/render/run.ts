@@ -67,7 +67,7 @@ const MERGE_WORDS: Record<NonNullable<RunSummary['merge']>, string> = {
 function nextOf(run: RunSummary, view: RunView | null): string[] {
   if (run.status === 'awaiting_input' || (view?.halts.length ?? 0) > 0) return [];
   const into = run.status === 'success' && run.target === undefined ? ' --into BRANCH' : '';
-  const lines = nextLines(stateOfRun(run), run.runId);
+  const lines = nextLines(stateOfRun(run), run.runId, run.behind);
   return ['', ...lines.map((line) => line.replace(/(reef accept \S+)/, `$1${into}`))];
 }
 

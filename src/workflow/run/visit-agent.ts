@@ -34,6 +34,8 @@ interface Worked {
   jobId: string;
   end: JobEnd;
   read: ReadResult | undefined;
+  /** What was wrong with the first answer, before the agent was asked to correct it. */
+  firstFaults: string[];
 }
 
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
@@ -41,12 +43,14 @@ async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promi
   if ('crash' in begun) return begun;
   const jobId = begun.ok;
   const rules = { signals: allowedSignals(block.def), ...ruleOf(at, block) };
+  let firstFaults: string[] = [];
   for (let n = 1, text: string | undefined; ; n++) {
     const turned = await takeTurn(at, order, { jobId, n, text });
     if ('crash' in turned) return turned;
     const end = turned.ok;
     const read = end.how === 'completed' ? readResult(end, rules) : undefined;
-    if (read?.ok !== false || n > CORRECTIONS || handlesFault(block)) return { ok: { jobId, end, read } };
+    if (n === 1 && read?.ok === false) firstFaults = read.faults;
+    if (read?.ok !== false || n > CORRECTIONS || handlesFault(block)) return { ok: { jobId, end, read, firstFaults } };
     text = correction(read.faults);
   }
 }
@@ -178,7 +182,7 @@ type Verdict =
   | { kind: 'stopped'; reason: StopReason; message: string; segments: [] };
 
 async function verdictOf(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked): Promise<Verdict> {
-  const { end, read, jobId } = worked;
+  const { end, read, jobId, firstFaults } = worked;
   const segments: [] = [];
   switch (end.how) {
     case 'killed':
@@ -202,7 +206,10 @@ async function verdictOf(at: BranchRun, order: VisitOrder, block: BlockAt, worke
         const result: BlockResult = { signal: SUCCESS, summary: end.text, segments: [], newFiles: [] };
         return done(at, order, accepted(block, result, changed));
       }
-      const faults = { type: 'VALIDATION_ERROR', content: { faults: read?.faults ?? [] } };
+      const faults = {
+        type: 'VALIDATION_ERROR',
+        content: { faults: [...new Set([...firstFaults, ...(read?.faults ?? [])])] },
+      };
       const text = { type: 'AGENT_OUTPUT', content: end.text };
       return done(at, order, { signal: 'SIGNAL:VALIDATION_FAIL', made: [text, faults, ...changes(changed)] });
     }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ChangeSignal } from '../../events/change-signal.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Caller, OperationOutput, OperationRequest, RunCore } from '../../protocol/operations.ts';
-import { type RunSummary, runOperations } from '../../protocol/run-operations.ts';
+import { isUnderWay, type RunSummary, runOperations } from '../../protocol/run-operations.ts';
 import type { Halt, Json } from '../../protocol/workflow.ts';
 import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
@@ -248,9 +248,9 @@ export class RunOperations implements RunCore {
   }
 }
 
-function goesOn({ status }: RunSummary, until: OperationRequest<'run_status'>['until']): boolean {
-  const asks = status === 'awaiting_input' || status === 'halted';
-  return status === 'queued' || status === 'running' || (asks && until === 'done');
+function goesOn(run: RunSummary, until: OperationRequest<'run_status'>['until']): boolean {
+  const asks = run.status === 'awaiting_input' || run.status === 'halted';
+  return isUnderWay(run) || (asks && until === 'done');
 }
 
 /** An answer that names its visit is passed on even if nothing waits there: it may be a repeat. */

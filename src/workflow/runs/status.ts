@@ -58,6 +58,7 @@ export class RunStatus {
       visit: view?.position?.visit ?? null,
       ...(because !== undefined && { because }),
       ...(obstacle && { obstacle: obstacle.code }),
+      ...(worktree && this.#behind(worktree)),
       ...(status === 'success' && mergeOf(worktree, run.doc.accept)),
       ...this.#neighbours(run),
       ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
@@ -65,6 +66,11 @@ export class RunStatus {
       ...(endedAt !== undefined && { endedAt }),
     };
     return { summary, view };
+  }
+
+  #behind({ id, queue }: WorktreeView): Pick<RunSummary, 'behind'> {
+    const behind = queue ? this.#deps.worktrees.waitsBehind(id) : [];
+    return behind.length > 0 ? { behind } : {};
   }
 
   #neighbours({ id, worktreeId, doc }: StoredRun): Pick<RunSummary, 'continues' | 'continuedBy'> {

@@ -106,6 +106,13 @@ export class Memory {
     };
   }
 
+  /** What was wrong first with the answers of a visit that gave no usable one. */
+  firstFault(at: Place): string | undefined {
+    const told = this.#payload.findLast((segment) => segment.type === 'VALIDATION_ERROR' && this.#isOf(segment, at));
+    const { faults } = (told?.content ?? {}) as { faults?: unknown };
+    return Array.isArray(faults) && typeof faults[0] === 'string' ? faults[0] : undefined;
+  }
+
   /** The end of what a visit said last. */
   excerpt(at: Place): string | undefined {
     const last = this.#payload.findLast((segment) => this.#isOf(segment, at));

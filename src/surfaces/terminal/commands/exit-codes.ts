@@ -16,8 +16,8 @@ export function worst(codes: readonly number[]): number {
   return codes.find((code) => code !== 0) ?? 0;
 }
 
-export function exitCodeOfRun({ status, merge }: RunSummary): number {
-  if (status === 'halted' || status === 'awaiting_input' || merge === 'waiting') return 3;
+export function exitCodeOfRun({ status, merge, behind }: RunSummary): number {
+  if (behind || status === 'halted' || status === 'awaiting_input' || merge === 'waiting') return 3;
   if (merge === 'not_merged') return 1;
   return status === 'success' || status === 'queued' || status === 'running' ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
-import type { RunSummary } from '../../../protocol/run-operations.ts';
+import { isUnderWay, type RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
 import { duration } from '../../render/quantities.ts';
 import { renderQuestion } from '../../render/question.ts';
@@ -124,5 +124,5 @@ export function theRun({ runs: [summary] }: Status): RunSummary {
 }
 
 function goesOn(run: RunSummary | undefined): boolean {
-  return run?.status === 'queued' || run?.status === 'running';
+  return run !== undefined && isUnderWay(run);
 }

@@ -4,6 +4,7 @@ import type { JobView } from '../../../protocol/job-operations.ts';
 import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { jobTable } from '../../render/job.ts';
+import { nextLines } from '../../render/next-steps.ts';
 import { parseDuration } from '../../render/quantities.ts';
 import { questionsOf, renderQuestion } from '../../render/question.ts';
 import { runOutcome } from '../../render/run.ts';
@@ -36,6 +37,8 @@ const isQueued = ({ status }: JobView) => status === 'queued';
 /** The reason, and what to type. */
 function whyNever(because: string, jobs: readonly JobView[]): string {
   const what = `${because}\nWhat you wait for cannot happen unless somebody acts.`;
+  const behind = jobs.find((job) => job.behind);
+  if (behind) return [what, ...nextLines('behind', behind.id, behind.behind)].join('\n');
   if (jobs.some(isQueued)) return `${what} See what the others ask: reef inbox`;
   const paused = jobs.find(({ status }) => status === 'paused');
   return paused

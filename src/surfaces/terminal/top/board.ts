@@ -48,6 +48,7 @@ const NEEDS_YOU: ReadonlySet<TaskState> = new Set([
   'failed',
   'gates_failed',
   'conflict',
+  'behind',
   'not_merged',
   'job_paused',
   'job_failed',
