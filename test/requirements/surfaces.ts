@@ -27,7 +27,7 @@ export const surfaces = page('surfaces', {
   'U-31': { from: '+', says: 'the page shows a run as a graph that lights up', status: 'todo', because: 'issue not started' },
   'U-32': { from: '+', says: "the page shows a job's timeline of 50,000 events without lag", status: 'todo', because: 'issue not started' },
   'U-33': { from: '+', says: 'the page shows worktrees with diff, gates and conflicts', status: 'todo', because: 'issue not started' },
-  'U-34': { from: '+', says: 'the page shows tokens and cost as plots', status: 'todo', because: 'issue not started' },
+  'U-34': { from: '+', says: 'the page shows tokens and cost as plots', status: 'done' },
   'U-35': { from: '+', says: 'the page works by keyboard, at 375 px, in light and dark, and after a reconnect', status: 'todo', because: 'issue not started' },
   'U-36': { from: '+', says: 'a real Chromium answers a question against the real daemon', status: 'todo', because: 'issue not started' },
   'U-37': { from: '+', says: 'the page searches code and starts tasks with a live clash report', status: 'todo', because: 'not built yet: it came after the first build' },

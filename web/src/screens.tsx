@@ -27,6 +27,13 @@ export const screens: readonly Screen[] = [
     takesId: true,
     load: () => import('./screens/job/job.tsx').then(({ Job }) => Job),
   },
+  {
+    name: 'usage',
+    title: 'Usage',
+    path: 'usage',
+    rail: { icon: 'usage', letter: 'u' },
+    load: () => import('./screens/usage/usage.tsx').then(({ Usage }) => Usage),
+  },
 ];
 
 interface Place {

@@ -2,6 +2,7 @@ import type { AgentEvent } from '../../../../src/protocol/events.ts';
 import type { Usage } from '../../../../src/protocol/jobs.ts';
 import { count } from '../../format.ts';
 import { Empty } from '../../widgets/empty.tsx';
+import { Columns } from '../../widgets/plot.tsx';
 
 interface Turn {
   n: number;
@@ -29,44 +30,29 @@ const KINDS = [
   { kind: 'cached', title: 'Read from the cache' },
 ] as const;
 
-const WIDTH = 720;
-const HEIGHT = 180;
 /** More bars than that are thinner than a pixel on a phone. */
 const MOST = 120;
 
 /** Tokens of each turn as stacked bars, and the same as a table. */
-export function TokensPlot({ events, total, id }: { events: readonly AgentEvent[]; total: Usage; id: string }) {
+export function TokensPlot({ events, total: used, id }: { events: readonly AgentEvent[]; total: Usage; id: string }) {
   const turns = turnsOf(events).slice(-MOST);
   if (turns.length === 0) return <Empty title="No turn is over yet" command={`reef status ${id}`} />;
-  const highest = Math.max(...turns.map(({ fresh, cached, output }) => fresh + cached + output), 1);
-  const step = WIDTH / turns.length;
-  const bar = Math.min(step * 0.72, 48);
+  const total = ({ fresh, cached, output }: Turn) => fresh + cached + output;
+  const bars = turns.map((turn) => ({
+    key: `${turn.n}`,
+    name: turn.n,
+    words: `Turn ${turn.n}: ${KINDS.map(({ kind, title }) => `${title} ${count(turn[kind])}`).join(', ')}`,
+    amount: count(total(turn)),
+    parts: KINDS.map(({ kind }) => ({ kind, value: turn[kind] })),
+  }));
   return (
-    <figure class="plot">
-      <figcaption class="legend">
-        {KINDS.map(({ kind, title }) => (
-          <span key={kind} class={`of-${kind}`}>
-            {title}
-          </span>
-        ))}
-        <span class="hint">highest {count(highest)} tokens</span>
-      </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Tokens of each turn">
-        {turns.map((turn, at) => {
-          const x = at * step + (step - bar) / 2;
-          let top = HEIGHT;
-          return (
-            <g key={turn.n}>
-              <title>{`Turn ${turn.n}: ${KINDS.map(({ kind, title }) => `${title} ${count(turn[kind])}`).join(', ')}`}</title>
-              {KINDS.map(({ kind }) => {
-                const height = (turn[kind] / highest) * (HEIGHT - 4);
-                top -= height;
-                return <rect key={kind} class={`of-${kind}`} x={x} y={top} width={bar} height={height} />;
-              })}
-            </g>
-          );
-        })}
-      </svg>
+    <div class="plots">
+      <Columns
+        label="Tokens of each turn"
+        bars={bars}
+        legend={KINDS.map(({ kind, title }) => [kind, title] as const)}
+        hint={`highest ${count(Math.max(...turns.map(total)))} tokens`}
+      />
       <details>
         <summary>As a table</summary>
         <table>
@@ -94,10 +80,10 @@ export function TokensPlot({ events, total, id }: { events: readonly AgentEvent[
           </tbody>
         </table>
         <p class="hint">
-          All of it: {total.input.toLocaleString()} read, {total.output.toLocaleString()} written,{' '}
-          {total.cacheRead.toLocaleString()} from the cache.
+          All of it: {used.input.toLocaleString()} read, {used.output.toLocaleString()} written,{' '}
+          {used.cacheRead.toLocaleString()} from the cache.
         </p>
       </details>
-    </figure>
+    </div>
   );
 }
