@@ -7,7 +7,7 @@ import type { World } from './harness.ts';
 
 /** The door over TCP of a world, opened and used by the real command line. */
 
-const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
+export const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
 
 export interface Said {
   code: number;

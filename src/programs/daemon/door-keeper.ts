@@ -116,7 +116,11 @@ export class DoorKeeper {
   async #listen({ host, port = 0, origin }: Place, { isPortNamed }: { isPortNamed: boolean }): Promise<Door> {
     // Loaded here: a daemon without a door does not pay for its packages.
     const { openDoor } = await import('../../surfaces/http/door/door.ts');
-    const place = { ...this.#deps, tokens: this.#tokens, host, origin };
+    const mcp = async () => {
+      const { reefOverHttp } = await import('../../surfaces/mcp/over-http.ts');
+      return reefOverHttp(this.#deps, this.#deps.info().folder);
+    };
+    const place = { ...this.#deps, tokens: this.#tokens, host, origin, mcp };
     try {
       return await openDoor({ ...place, port });
     } catch (error) {

@@ -11,6 +11,7 @@ import { Changes } from '../../../src/store/changes.ts';
 import { keyFile } from '../../../src/surfaces/http/credential.ts';
 import { type Door, type DoorOptions, openDoor } from '../../../src/surfaces/http/door/door.ts';
 import { DoorTokens, type PageToken } from '../../../src/surfaces/http/door/door-tokens.ts';
+import { reefOverHttp } from '../../../src/surfaces/mcp/over-http.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { smallCore } from './small-core.ts';
 
@@ -36,13 +37,14 @@ export async function openTestDoor(
   const [audit, logged, saved]: [AuditEntry[], unknown[], (readonly PageToken[])[]] = [[], [], []];
   const file = join(dir, 'door.token');
   const tokens = new DoorTokens({ file, pages: [], clock: systemClock, save: async (pages) => void saved.push(pages) });
+  const deps = { core, audit: (row: AuditEntry) => void audit.push(row) };
   const door = await openDoor({
+    ...deps,
     host: '127.0.0.1',
     port: 0,
     tokens,
     by: 'uid:1000',
-    core,
-    audit: (row) => audit.push(row),
+    mcp: async () => reefOverHttp(deps, dir),
     news: { changes: new Changes(), signal: new ChangeSignal(), lastSeq: () => 7 },
     info: () => ({ repository: 'shop', folder: '/srv/shop', version: '0.1.0', lastSeq: 7 }),
     log: { error: (message, fields) => logged.push([message, fields]) },

@@ -1,0 +1,202 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import { systemClock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { errorTable } from '../../../protocol/error-table.ts';
+import { ReefError, toReefError } from '../../../protocol/errors.ts';
+import type { OperationName } from '../../../protocol/operations.ts';
+import { isOperation } from '../../parse-input.ts';
+import { readJson } from '../json-body.ts';
+import { type OperationDeps, operate } from '../operate.ts';
+import { untilGone } from '../response.ts';
+import type { Access, DoorTokens } from './door-tokens.ts';
+import { type News, STREAM_LIMITS, type StreamLimits, streamEvents } from './event-stream.ts';
+import { bearer, type RateLimit } from './guards.ts';
+import { answerMcp, type McpOverHttp } from './mcp-route.ts';
+import { openApi } from './open-api.ts';
+import { PAGE_FOLDER, pageFile } from './page-files.ts';
+import { inputAt, restRoutes } from './rest.ts';
+
+/** What a page wants to know first. */
+interface PageInfo {
+  repository: string;
+  folder: string;
+  version: string;
+  lastSeq: number;
+}
+
+export interface RouteDeps extends OperationDeps {
+  tokens: DoorTokens;
+  /** Whoever shows a token is this person. */
+  by: string;
+  info(): PageInfo;
+  news: News;
+  /** Asked for when the first MCP client comes: a door without one does not pay for the protocol. */
+  mcp(): Promise<McpOverHttp>;
+  log: Pick<Logger, 'error'>;
+  pageFolder?: string;
+  limits?: { stream?: StreamLimits };
+}
+
+interface Env {
+  Bindings: HttpBindings;
+  Variables: { access: Access };
+}
+
+interface Guards {
+  closing: AbortSignal;
+  rate: RateLimit;
+}
+
+/** Everything behind the guards of Host and Origin. What has no token here needs none. */
+export function routesOf(deps: RouteDeps, guards: Guards): Hono<Env> {
+  const { tokens, log } = deps;
+  const app = new Hono<Env>();
+  app.onError((error, c) => {
+    const known = toReefError(error);
+    if (known.code === 'internal') log.error('a call through the door failed', { path: c.req.path, error });
+    return c.json(known.toBody(), errorTable[known.code].status as 400, NOT_STORED);
+  });
+  app.notFound((c) => {
+    throw new ReefError('not_found', `There is no ${c.req.method} ${c.req.path.slice(0, 200)}`);
+  });
+  addPage(app, deps);
+  addLogin(app, deps, guards);
+  app.use('*', async (c, next) => {
+    const access = tokens.check(bearer(c.env.incoming.headers) ?? '');
+    if (!access) throw new ReefError('unauthorized', 'This call shows no token of this home, or one that is over');
+    c.set('access', access);
+    await next();
+  });
+  addOperations(app, deps, guards);
+  addReading(app, deps, guards);
+  addMcp(app, deps, guards);
+  return app;
+}
+
+function addPage(app: Hono<Env>, { pageFolder = PAGE_FOLDER }: RouteDeps): void {
+  app.get('*', async (c, next) => {
+    const file = await pageFile(c.req.path, pageFolder);
+    if (!file) return next();
+    const isKept = file.status === 200 && c.req.path.startsWith('/assets/');
+    const headers = {
+      'content-type': file.type,
+      'cache-control': isKept ? 'max-age=31536000, immutable' : 'no-store',
+      vary: 'accept-encoding',
+    };
+    if (!/\bgzip\b/.test(c.req.header('accept-encoding') ?? ''))
+      return new Response(file.body, { status: file.status, headers });
+    const zipped = gzipSync(file.body);
+    return new Response(zipped, { status: file.status, headers: { ...headers, 'content-encoding': 'gzip' } });
+  });
+}
+
+const loginSchema = z.strictObject({ code: z.string().max(200) });
+const proofSchema = z.strictObject({ tokenId: z.string().max(64), nonce: z.string().min(16).max(256) });
+
+/** Who logs in has no token yet: a flood of guesses slows down the others who log in, and nobody else. */
+function addLogin(app: Hono<Env>, { tokens }: RouteDeps, { rate }: Guards): void {
+  const unknown = async <S extends z.ZodType>(c: Context<Env>, schema: S): Promise<z.infer<S>> => {
+    const input = parsed(schema, await bodyOf(c));
+    rate.take('login');
+    return input;
+  };
+  app.post('/v1/login', async (c) => {
+    const { code } = await unknown(c, loginSchema);
+    return c.json(await tokens.login(code), 200, NOT_STORED);
+  });
+  app.post('/v1/proof', async (c) => {
+    const { tokenId, nonce } = await unknown(c, proofSchema);
+    return c.json({ proof: tokens.proof(tokenId, nonce) }, 200, NOT_STORED);
+  });
+}
+
+function addOperations(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): void {
+  const caller = { by: deps.by, surface: 'web' } as const;
+  const call = async (c: Context<Env>, operation: OperationName, input: () => Promise<unknown>) => {
+    const admit = () => rate.take(c.var.access.id);
+    const signal = untilGone(c.env.outgoing, closing);
+    const output = await operate(deps, { operation, user: 'person', caller, input, admit, signal });
+    return c.json(output as object, 200, NOT_STORED);
+  };
+  app.post('/v1/op/:name', (c) => {
+    const operation = c.req.param('name');
+    if (!isOperation(operation)) throw new ReefError('not_found', `There is no operation ${operation.slice(0, 100)}`);
+    return call(c, operation, () => bodyOf(c));
+  });
+  for (const route of restRoutes()) {
+    app.on(route.method, route.path, (c) => {
+      const sent = { inPath: (name: string) => c.req.param(name), query: new URL(c.req.url).searchParams };
+      return call(c, route.operation, () => inputAt(route, { ...sent, body: () => bodyOf(c) }));
+    });
+  }
+}
+
+const eventsSchema = z.strictObject({ since: z.string().max(64).optional() });
+
+function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): void {
+  const caller = { by: deps.by, surface: 'web' } as const;
+  app.get('/v1/info', (c) => {
+    rate.take(c.var.access.id);
+    return c.json(deps.info(), 200, NOT_STORED);
+  });
+  app.get('/v1/openapi.json', (c) => {
+    rate.take(c.var.access.id);
+    return c.json(openApi(), 200, NOT_STORED);
+  });
+  app.get('/v1/events', async (c) => {
+    const { access } = c.var;
+    if (c.env.incoming.method !== 'GET') return c.notFound(); // a HEAD would never end
+    const { since } = parsed(eventsSchema, c.req.query());
+    rate.take(access.id);
+    const response = c.env.outgoing as ServerResponse;
+    const reader = { response, caller, since: c.req.header('last-event-id') ?? since, signal: untilOut(c, closing) };
+    const limits = deps.limits?.stream ?? STREAM_LIMITS;
+    await streamEvents({ ...deps, limits }, reader).catch((error: unknown) => {
+      if (!response.headersSent) throw error;
+      deps.log.error('an event stream broke off', { error });
+      response.destroy();
+    });
+    return RESPONSE_ALREADY_SENT;
+  });
+}
+
+function addMcp(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): void {
+  app.all('/mcp', async (c) => {
+    const incoming = c.env.incoming as IncomingMessage;
+    const admit = () => rate.take(c.var.access.id);
+    const response = await answerMcp(deps.mcp, { request: c.req.raw, incoming, admit, signal: untilOut(c, closing) });
+    response.headers.set('cache-control', 'no-store');
+    return response;
+  });
+}
+
+/** Until the caller is gone, its token is over or taken back, or the door closes. */
+function untilOut({ env, var: { access } }: Context<Env>, closing: AbortSignal): AbortSignal {
+  return AbortSignal.any([untilGone(env.outgoing as ServerResponse, closing), access.revoked, untilOver(access)]);
+}
+
+/** A token that is good for hours only ends what it began. */
+function untilOver({ expiresAt }: Access): AbortSignal {
+  return expiresAt === undefined
+    ? new AbortController().signal
+    : AbortSignal.timeout(Math.max(0, Date.parse(expiresAt) - systemClock.now().getTime()));
+}
+
+const NOT_STORED = { 'cache-control': 'no-store' };
+
+function bodyOf(c: Context<Env>): Promise<unknown> {
+  const { incoming } = c.env;
+  return readJson(incoming.headers['content-type'], incoming as IncomingMessage);
+}
+
+function parsed<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new ReefError('bad_request', [issue?.path.join('.'), issue?.message].filter(Boolean).join(': '));
+}
