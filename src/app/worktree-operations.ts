@@ -34,6 +34,7 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
     async worktrees({ all }, { surface }) {
       const asked = worktrees.refreshPullRequests();
       if (surface === 'cli') await asked; // a page asks again and again, and waits for no forge
+      if (surface === 'web') worktrees.touched(); // and is told when there is more to see
       return redact({ worktrees: await worktrees.list({ all }) });
     },
     async worktree_create({ taskId, cwd, ...task }) {

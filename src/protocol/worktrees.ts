@@ -101,6 +101,26 @@ const pullRequestSchema = z.strictObject({
 });
 export type PullRequest = z.infer<typeof pullRequestSchema>;
 
+const judgedGateSchema = z.strictObject({
+  gate: text,
+  result: z.enum(['passed', 'failed', 'waived', 'not_configured']),
+  /** It did not run: it had passed on the very same files before. */
+  reused: z.literal(true).exactOptional(),
+  /** False: it is shown and does not stop a merge. */
+  blocks: z.literal(false).exactOptional(),
+  /** Of a failure, where something of it was there before the change. */
+  compared: comparedFailuresSchema.exactOptional(),
+  /** The last lines of a gate that failed. */
+  log: text.exactOptional(),
+});
+export type JudgedGate = z.infer<typeof judgedGateSchema>;
+const gateStandingSchema = judgedGateSchema.pick({ gate: true, blocks: true }).extend({
+  result: z.enum(['passed', 'failed', 'waived', 'not_run', 'not_configured']),
+  /** The files it judged last, which are not always the present ones. */
+  tree: oid.exactOptional(),
+});
+export type GateStanding = z.infer<typeof gateStandingSchema>;
+
 const worktreeViewSchema = worktreeRecordSchema.extend({
   title: text,
   createdAt: text,
@@ -114,6 +134,10 @@ const worktreeViewSchema = worktreeRecordSchema.extend({
     })
     .nullable(),
   drift: driftSchema.nullable(),
+  /** What the last look found: how many files differ from the base, and which tree they are. */
+  seen: z.strictObject({ files: count, tree: oid }).nullable(),
+  /** What each gate said last, and of which tree. */
+  gates: z.array(gateStandingSchema),
   setup: z.strictObject({ state: z.enum(['none', 'done', 'failed']), message: text.exactOptional() }),
   pending: pendingSchema.exactOptional(),
   pr: pullRequestSchema.exactOptional(),
@@ -136,19 +160,6 @@ const acceptedSchema = z.strictObject({
 });
 export type Accepted = z.infer<typeof acceptedSchema>;
 
-const judgedGateSchema = z.strictObject({
-  gate: text,
-  result: z.enum(['passed', 'failed', 'waived', 'not_configured']),
-  /** It did not run: it had passed on the very same files before. */
-  reused: z.literal(true).exactOptional(),
-  /** False: it is shown and does not stop a merge. */
-  blocks: z.literal(false).exactOptional(),
-  /** Of a failure, where something of it was there before the change. */
-  compared: comparedFailuresSchema.exactOptional(),
-  /** The last lines of a gate that failed. */
-  log: text.exactOptional(),
-});
-export type JudgedGate = z.infer<typeof judgedGateSchema>;
 const judgedTreeSchema = z.strictObject({ id: text, tree: oid, gates: z.array(judgedGateSchema) });
 export type JudgedTree = z.infer<typeof judgedTreeSchema>;
 
@@ -206,12 +217,6 @@ const changedFileSchema = z.strictObject({
   path: text,
   from: text.exactOptional(),
 });
-const gateStandingSchema = judgedGateSchema.pick({ gate: true, blocks: true }).extend({
-  result: z.enum(['passed', 'failed', 'waived', 'not_run', 'not_configured']),
-  /** The files it judged last, which are not always the present ones. */
-  tree: oid.exactOptional(),
-});
-export type GateStanding = z.infer<typeof gateStandingSchema>;
 
 const diffSchema = z.strictObject({
   base: oid,

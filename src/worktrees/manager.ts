@@ -246,10 +246,19 @@ export class GitWorktreeManager {
 
   async #look(): Promise<Picture> {
     const picture = await this.#radar.look();
+    this.#tellChanged(picture);
     this.#picture = picture;
     recordObserved(this.#deps, picture);
     announceHot(this.#deps, picture);
     return picture;
+  }
+
+  /** Those whose files are others than at the last look. */
+  #tellChanged({ subjects }: Picture): void {
+    const before = new Map(this.#picture?.subjects.map(({ row, sample }) => [row.id, sample?.tree]));
+    for (const { row, sample } of subjects) {
+      if (before.get(row.id) !== sample?.tree) this.#deps.store.changes.tell({ kind: 'worktree', id: row.id });
+    }
   }
 
   /** Files may have changed: the radar looks again, at most every two seconds. */

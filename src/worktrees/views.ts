@@ -32,9 +32,9 @@ export async function viewsOf(
   { settings, picture }: Seen,
 ): Promise<WorktreeView[]> {
   const places = queuePlaces(deps, settings);
-  const changes = new Map(picture?.subjects.map(({ row, sample }) => [row.id, sample?.changes.flatMap(namesOf)]));
+  const samples = new Map(picture?.subjects.map(({ row, sample }) => [row.id, sample]));
   const toView = async (row: StoredWorktree): Promise<WorktreeView> => {
-    const changed = changes.get(row.id);
+    const sample = samples.get(row.id);
     const { title, pending, failure, keptOn, createdAt, setup, pr } = row;
     return {
       ...toRecord(row),
@@ -43,7 +43,9 @@ export async function viewsOf(
       health: await healthOf(deps, row),
       overlap: [...(picture?.clashes.get(row.id) ?? [])],
       queue: places.get(row.id) ?? null,
-      drift: changed ? driftOf(row.changePlan, changed, deps.fold) : null,
+      drift: sample ? driftOf(row.changePlan, sample.changes.flatMap(namesOf), deps.fold) : null,
+      seen: sample ? { files: sample.changes.length, tree: sample.tree } : null,
+      gates: lastVerdicts(deps, row.id),
       setup,
       ...(pending && { pending: without(pending, 'options') }),
       ...(pr && { pr: without(pr, 'host', 'path') }),
@@ -52,6 +54,12 @@ export async function viewsOf(
     };
   };
   return Promise.all(rows.map(toView));
+}
+
+function lastVerdicts({ store }: Deps, id: string): GateStanding[] {
+  const [run] = store.runs.byWorktree(id);
+  const newest = new Map(store.verdicts.ofRun(run?.id ?? id).map((each) => [each.gate, each]));
+  return [...newest.values()].map(({ gate, result, tree }) => ({ gate, result, ...(tree !== undefined && { tree }) }));
 }
 
 /** GREEN: clean. AMBER: uncommitted changes or an operation under way. RED: git cannot read it. */

@@ -21,6 +21,20 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/run/run.tsx').then(({ Run }) => Run),
   },
   {
+    name: 'worktrees',
+    title: 'Worktrees',
+    path: 'worktrees',
+    rail: { icon: 'worktrees', letter: 'w' },
+    load: () => import('./screens/worktrees/worktrees.tsx').then(({ Worktrees }) => Worktrees),
+  },
+  {
+    name: 'worktree',
+    title: 'Worktree',
+    path: 'worktrees',
+    takesId: true,
+    load: () => import('./screens/worktree/worktree.tsx').then(({ Worktree }) => Worktree),
+  },
+  {
     name: 'job',
     title: 'Job',
     path: 'jobs',

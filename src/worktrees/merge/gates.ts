@@ -111,7 +111,7 @@ export async function judgeNow(deps: Deps, row: StoredWorktree): Promise<JudgedT
 
 function keep(
   { store }: Deps,
-  { owner }: Bench,
+  { owner, row }: Bench,
   { gate, command, key }: ConfiguredGate,
   said: Pick<GateView, 'result' | 'tree'>,
 ) {
@@ -119,6 +119,7 @@ function keep(
     const visit = store.verdicts.ofRun(owner).filter(({ branch }) => branch === BRANCH).length + 1;
     store.verdicts.insert(owner, [{ branch: BRANCH, block: command.join(' '), visit, gate, key, ...said }]);
   });
+  store.changes.tell({ kind: 'worktree', id: row.id });
 }
 
 function lastLines(log: string): string {

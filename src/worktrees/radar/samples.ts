@@ -15,6 +15,7 @@ import { stampOf } from '../stamp.ts';
 /** The work of a worktree at one moment. */
 export interface Sample {
   commit: Oid;
+  tree: Oid;
   /** What its own changes are counted from. */
   from: Oid;
   changes: FileChange[];
@@ -64,24 +65,28 @@ export class Samples {
   async #capture(row: StoredWorktree, worktree: Checkout, tip: Oid): Promise<Sample | undefined> {
     const { git, clock, records } = this.#deps;
     const ref = refs.capture(row.id);
-    const { commit, parent } = await capture(git, worktree, { ref, message: `Reef saw ${row.title}`, at: clock.now() });
+    const { commit, tree, parent } = await capture(git, worktree, {
+      ref,
+      message: `Reef saw ${row.title}`,
+      at: clock.now(),
+    });
     // Put away while it was looked at, it may have dropped its refs before this one was there.
     if (PUT_AWAY.includes(records.get(row.id).status)) {
       await dropRefs(this.#deps, [ref]);
       return undefined;
     }
     const from = (await mergeBase(git, worktree, [parent, tip])) ?? row.base.commit;
-    return { commit, from, worktree, changes: await diffTrees(git, worktree, { from, to: commit }) };
+    return { commit, tree, from, worktree, changes: await diffTrees(git, worktree, { from, to: commit }) };
   }
 
   async #takeHeld(row: StoredWorktree): Promise<Sample> {
     const { git, checkout } = this.#deps;
     const tip = await currentTip(git, checkout, row.base);
-    const { commit, head } = await findKept(this.#deps, row.keptOn ?? refs.held(row.id));
+    const { commit, tree, head } = await findKept(this.#deps, row.keptOn ?? refs.held(row.id));
     const last = this.#last.get(row.id);
     if (last?.stamp === commit && last.tip === tip) return last.sample;
     const from = (await mergeBase(git, checkout, [head, tip])) ?? row.base.commit;
-    const sample = { commit, from, changes: await diffTrees(git, checkout, { from, to: commit }) };
+    const sample = { commit, tree, from, changes: await diffTrees(git, checkout, { from, to: commit }) };
     this.#last.set(row.id, { stamp: commit, takenMs: 0, tip, sample });
     return sample;
   }

@@ -97,6 +97,8 @@ export function sampleWorktree(changes: Partial<WorktreeView> = {}): WorktreeVie
     overlap: [],
     queue: null,
     drift: { unplanned: [], untouched: [] },
+    seen: null,
+    gates: [],
     setup: { state: 'none' },
     ...changes,
   };

@@ -61,7 +61,7 @@ function goTo(name: string): true | undefined {
 
 /** Up and down what the screen lists; Enter follows the link that has the focus. */
 function step(by: 1 | -1): true | undefined {
-  const items = [...document.querySelectorAll<HTMLElement>('[data-item] :is(h3 a, a.item), a[data-item]')];
+  const items = [...document.querySelectorAll<HTMLElement>('[data-item] :is(h3 a, .item), a[data-item]')];
   const at = items.indexOf(document.activeElement as HTMLElement);
   const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : at + by];
   next?.focus();
