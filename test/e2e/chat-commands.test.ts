@@ -10,6 +10,7 @@ const proves: typeof verifies = (...ids) => verifies(...ids).needs(TMUX !== unde
 
 const step = (line: string, shows: RegExp, more: Partial<Step> = {}): Step => ({ line, shows, ...more });
 const yes = [{ question: /\[y\/N\]/, line: 'y' }];
+const no = [{ question: /\[y\/N\]/, line: 'n' }];
 
 const FLOWS: Readonly<Record<string, readonly Step[]>> = {
   'the conversation itself': [
@@ -33,7 +34,7 @@ const FLOWS: Readonly<Record<string, readonly Step[]>> = {
     step('.edit config', /is reloaded. New clients[\s\S]*>$/, { edit: 's/^save_session: true/save_session: false/' }),
     step('.info', /^save_session +false$/m),
     step('.delete macro run-tests', /Deleted macro run-tests\n>$/, { answers: yes }),
-    step('.macro run-tests', /there is no macro run-tests/),
+    step('.macro run-tests', /there is no macro run-tests/, { answers: no }),
     step('.nonsense', /there is no command \.nonsense/),
     step('.exit', /\[ended 0\]/),
   ],
@@ -127,7 +128,7 @@ for (const [name, steps] of Object.entries(FLOWS)) {
       for (const each of steps) await chat.step(each);
       if (name === 'jobs and servers') await user.reef(['daemon', 'stop']);
     },
-    120_000,
+    300_000,
   );
 }
 

@@ -38,7 +38,7 @@ verifies('U-42').test(
     expect([asked.id, asked.text]).toEqual([agentId, 'Which \u241b[2J shelf?']);
     await world.client.call('send', { id: agentId, option: [1] });
     await until('the end is told', () => lines().some(({ kind, id }) => kind === 'end' && id === agentId));
-    expect(readFileSync(join(root, 'title'), 'utf8')).toBe('completed: tidy up');
+    await until('its title is written', () => readFileSync(join(root, 'title'), 'utf8') === 'completed: tidy up');
     // Each was told once.
     expect(lines().map(({ kind }) => kind)).toEqual(['end', 'question', 'end']);
   },

@@ -91,10 +91,11 @@ function limits({ bubblewrap, prlimit }: Capabilities, mode: SandboxMode): Resul
     const fix = byHand('install util-linux');
     return warn('the processes of a sandbox and their memory are not limited', 'prlimit is missing', fix);
   }
-  if (process.getuid?.() !== 0)
-    return ok('of processes in a sandbox, and of the memory of each if you set one', prlimit);
-  const fix = byHand('use Reef as a user who is not root');
-  return warn('the number of processes in a sandbox is not limited', 'the kernel does not count those of root', fix);
+  const isRoot = process.getuid?.() === 0;
+  const counted = isRoot
+    ? 'not of processes, which the kernel does not count for root;'
+    : 'of processes in a sandbox, and';
+  return ok(`${counted} of the memory of each if you set one`, prlimit);
 }
 
 async function disk(folder: string): Promise<Result> {
