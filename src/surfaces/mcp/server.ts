@@ -76,7 +76,9 @@ export function createMcpServer(
   served: Served,
   tools: readonly Tool[] = toolList(served.user),
 ): McpServer {
-  const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
+  // The tools of a server stay the same, so nobody has to wait for a change of them.
+  const capabilities = { tools: { listChanged: false } };
+  const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { name, about } of tools) {
     server.registerTool(name, about, (args, context) => answer({ client, server, served }, { name, args }, context));
   }

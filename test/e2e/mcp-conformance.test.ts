@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
+import { serve } from './door-rig.ts';
+import { makeWorld, type World } from './harness.ts';
+
+/** The official conformance suite, as it is, against `reef serve` with the real daemon behind it. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const SUITE = join(ROOT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+const SLOW_MS = 240_000;
+
+let world: World;
+afterEach(() => world.close());
+
+interface Check {
+  scenario: string;
+  id: string;
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  errorMessage?: string;
+}
+
+/** Every scenario that this revision requires of a server or lists beside those, on the wire of this revision. */
+async function conform(revision: string, { port, token }: { port: number; token: string }): Promise<Check[]> {
+  const out = temporaryFolder();
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const args = ['--import', join(ROOT, 'test/fixtures/programs/show-token.mjs'), SUITE, 'server', '--url', url];
+  const env = { ...process.env, REEF_TEST_TOKEN: token };
+  // It fails as a whole when a single scenario does; what it found lies in its folders.
+  const said = await new Promise<string>((resolve) =>
+    execFile(
+      process.execPath,
+      [...args, '--requirements', revision, '-o', out],
+      { env, maxBuffer: 2 ** 26 },
+      (_, text) => resolve(text),
+    ),
+  );
+  expect(said).toContain('=== SUMMARY ===');
+  return readdirSync(out).flatMap((folder) => {
+    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT.*$/.exec(folder)?.[1] ?? folder;
+    const checks = JSON.parse(readFileSync(join(out, folder, 'checks.json'), 'utf8')) as Omit<Check, 'scenario'>[];
+    return checks.map((check) => ({ ...check, scenario }));
+  });
+}
+
+/** What the page says does not apply. */
+function listed(): string[] {
+  const page = readFileSync(join(ROOT, 'docs/door.md'), 'utf8');
+  const rows = page.split('| scenarios and checks |')[1]?.split('\n').slice(2) ?? [];
+  const first = rows.filter((row) => row.startsWith('|')).map((row) => row.split('|')[1] ?? '');
+  return first.flatMap((cell) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name));
+}
+
+verifies('U-17', 'U-24').test(
+  'the official conformance suite passes at /mcp in both eras, but for what the page lists',
+  async () => {
+    world = makeWorld();
+    const door = await serve(world);
+    const excused = new Set(listed());
+    const seen = new Set<string>();
+    for (const revision of ['2025-11-25', '2026-07-28']) {
+      const checks = await conform(revision, door);
+      for (const { scenario, id } of checks) seen.add(scenario).add(id);
+      const judged = checks.filter(({ scenario, id }) => !excused.has(scenario) && !excused.has(id));
+      const bad = judged.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+      expect(bad.map(({ scenario, id, errorMessage }) => [revision, scenario, id, errorMessage])).toEqual([]);
+      const proved = judged.filter(({ id, status }) => status === 'SUCCESS' && id !== 'wire-schema-valid');
+      expect([...new Set(proved.map(({ scenario }) => scenario))].sort()).toEqual(PROVED[revision]);
+    }
+    expect([...excused].filter((name) => !seen.has(name))).toEqual([]);
+  },
+  SLOW_MS,
+);
+
+/** So that a scenario does not end unseen. */
+const PROVED: Record<string, string[]> = {
+  '2025-11-25': [
+    'dns-rebinding-protection',
+    'ping',
+    'server-initialize',
+    'server-session-lifecycle',
+    'server-sse-multiple-streams',
+    'tools-list',
+  ],
+  '2026-07-28': [
+    'caching',
+    'dns-rebinding-protection',
+    'http-header-validation',
+    'input-required-result-unsupported-methods',
+    'input-required-result-validate-input',
+    'server-sse-multiple-streams',
+    'server-stateless',
+    'tools-list',
+  ],
+};
