@@ -28,6 +28,7 @@ const ADAPTERS = 'acp|claude|codex|native|reef-protocol';
 /** Development dependencies that the build copies into the package (docs/decisions/0013). */
 const BUNDLED = [
   '@ai-sdk/[^/]+',
+  '@codemirror/(legacy-modes|streamparser)',
   '@dagrejs/dagre',
   '@hono/node-server',
   '@modelcontextprotocol/(client|server)',

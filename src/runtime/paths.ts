@@ -37,6 +37,7 @@ export function createPaths(env: Variables, home: string) {
     logPath: () => given('REEF_LOG_FILE') ?? join(cache, 'reef.log'),
     configFile: () => given('REEF_CONFIG_FILE') ?? local('config.yaml'),
     envFile: () => given('REEF_ENV_FILE') ?? local('.env'),
+    themeFile: (name: string) => local(`${safeName(name)}.tmTheme`),
     vaultFile: () => local('vault.reef.json'),
     trustFile: () => local('trust.json'),
     modelsOverrideFile: () => local('models-override.yaml'),

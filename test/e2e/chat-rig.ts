@@ -54,13 +54,14 @@ export class Chat implements AsyncDisposable {
   }
 
   /** Any command at a terminal. */
-  static start(user: Seat, args: readonly string[]): Chat {
+  static start(user: Seat, args: readonly string[], { columns = 150, rows = 50 } = {}): Chat {
     const chat = new Chat(user);
     const editor = user.write('home/editor.sh', EDITOR);
     chmodSync(editor, 0o755);
     const command = [process.execPath, REEF, ...args].map((word) => `'${word}'`).join(' ');
-    const line = `EDITOR='${editor}' ${command}; echo "[ended $?]"; exec sleep 60`;
-    chat.tmux('new-session', '-d', '-x', '150', '-y', '50', '-c', user.cwd, 'sh', '-c', line);
+    // A shell that is interrupted as well would not tell how the command ended.
+    const line = `trap : INT; EDITOR='${editor}' ${command}; echo "[ended $?]"; exec sleep 60`;
+    chat.tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), '-c', user.cwd, 'sh', '-c', line);
     chat.tmux('set-option', '-s', 'set-clipboard', 'on');
     chat.tmux('set-option', '-s', 'escape-time', '10');
     return chat;
@@ -78,6 +79,12 @@ export class Chat implements AsyncDisposable {
   /** With what has left it at the top. */
   screen(): string {
     return this.#captured('-S', '-');
+  }
+
+  /** With its colours, each change of them as `‹…›`: terminals write the same look in several ways. */
+  looks(): string {
+    const rows = this.tmux('capture-pane', '-p', '-e', '-S', '-').split('\n');
+    return rows.map(readable()).join('\n').trimEnd();
   }
 
   #captured(...range: string[]): string {
@@ -145,6 +152,46 @@ export class Chat implements AsyncDisposable {
       // It is gone with its last window.
     }
   }
+}
+
+/** What an SGR parameter takes back. */
+const ENDS: Readonly<Record<string, RegExp>> = {
+  0: /./,
+  22: /^[12]$/,
+  23: /^3$/,
+  24: /^4$/,
+  29: /^9$/,
+  39: /^(3[0-7]|9\d|38;.*)$/,
+};
+
+function readable(): (row: string) => string {
+  let look: string[] = [];
+  return (row) => {
+    let told = '';
+    const tell = (text: string) => {
+      const now = look.join(';');
+      if (text.trim() === '' || now === told) return text;
+      told = now;
+      return `‹${now}›${text}`;
+    };
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what tmux writes
+    const pieces = [...row.matchAll(/\u001b\[([\d;]*)m|[^\u001b]+/g)].map(([text, codes]) => {
+      if (codes === undefined) return tell(text);
+      look = changed(look, codes);
+      return '';
+    });
+    return pieces.join('').trimEnd();
+  };
+}
+
+function changed(look: readonly string[], codes: string): string[] {
+  let now = [...look];
+  for (const code of (codes || '0').match(/[34]8;(?:5;\d+|2;\d+;\d+;\d+)|\d+/g) ?? []) {
+    const ends = ENDS[code] ?? (ENDS[39]?.test(code) ? ENDS[39] : undefined);
+    now = now.filter((each) => !ends?.test(each));
+    if (ENDS[code] === undefined && code !== '49') now = [...now, code].sort();
+  }
+  return now;
 }
 
 function isAlive(pid: number): boolean {

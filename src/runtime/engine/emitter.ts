@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
+import { PrintableStream } from '../../base/printable-stream.ts';
 import { Limiter } from '../../base/serial.ts';
 import { settledWithin } from '../../base/wait.ts';
 import type { ErrorBody } from '../../protocol/errors.ts';
@@ -61,27 +62,50 @@ function noteOf(event: EngineEvent): string | undefined {
   }
 }
 
-/** Writes plain text without control characters: the answer to one stream, everything else to the other. */
-export function terminalEmitter(streams: { answer: Write; notes: Write }): Emitter {
-  let isMidLine = false;
-  const answer = (event: EngineEvent): string => {
-    if (event.type === 'assistant_delta') {
-      isMidLine ||= event.kind === 'text';
-      return event.kind === 'text' ? printable(event.text) : '';
-    }
-    if (event.type !== 'assistant_message_end') return '';
-    const rest = isMidLine || event.text === '' ? '' : printable(event.text);
-    const end = isMidLine || rest !== '' ? '\n' : '';
-    isMidLine = false;
-    return rest + end;
+/** Where the text of answers goes. */
+export interface AnswerSink {
+  part(text: string): void | Promise<void>;
+  /** The answer is over, or broken off. */
+  end(): void | Promise<void>;
+  /** Something else is written between two parts. */
+  pause(): void;
+}
+
+/** Writes answers as they are, without control characters. */
+export function plainAnswer(write: Write): AnswerSink {
+  const cleaned = new PrintableStream();
+  return {
+    part: (text) => write(cleaned.take(text)),
+    end: () => write(`${cleaned.end()}\n`),
+    pause: () => undefined,
+  };
+}
+
+/** Writes the answer to one stream, and everything else to the other without control characters. */
+export function terminalEmitter(streams: { answer: AnswerSink; notes: Write }): Emitter & { end(): Promise<void> } {
+  let isMidAnswer = false;
+  const answer = async (event: EngineEvent) => {
+    const isWhole = event.type === 'assistant_message_end';
+    const text =
+      (isWhole && !isMidAnswer) || (event.type === 'assistant_delta' && event.kind === 'text') ? event.text : '';
+    if (text !== '') await streams.answer.part(text);
+    isMidAnswer ||= text !== '';
+    if (isWhole || event.type === 'error') await end();
+  };
+  const end = async () => {
+    if (isMidAnswer) await streams.answer.end();
+    isMidAnswer = false;
   };
   return {
     async emit(event) {
-      const text = answer(event);
-      if (text !== '') await streams.answer(text);
+      await answer(event);
       const note = noteOf(event);
-      if (note !== undefined) await streams.notes(`${printable(note)}\n`);
+      if (note === undefined) return;
+      if (isMidAnswer) streams.answer.pause();
+      await streams.notes(`${printable(note)}\n`);
     },
+    /** An answer that was broken off ends here. */
+    end,
   };
 }
 

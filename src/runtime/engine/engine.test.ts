@@ -6,7 +6,7 @@ import { openWorld, type World } from '../../../test/support/engine/world.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { textOf } from '../models/message.ts';
 import type { EngineEvent } from './emitter.ts';
-import { nullEmitter, safeSink, terminalEmitter } from './emitter.ts';
+import { nullEmitter, plainAnswer, safeSink, terminalEmitter } from './emitter.ts';
 import { type EnginePort, extractCode, PRESETS, run } from './engine.ts';
 
 const CONFIG = `
@@ -380,7 +380,7 @@ describe('emitters', () => {
     const into = (name: keyof typeof out) => (text: string) => {
       out[name] += text;
     };
-    const emitter = terminalEmitter({ answer: into('answer'), notes: into('notes') });
+    const emitter = terminalEmitter({ answer: plainAnswer(into('answer')), notes: into('notes') });
     for (const event of events) await emitter.emit(event);
     expect([out.answer, out.notes]).toEqual([
       'Hi␛[2J\nwhole\n',

@@ -46,7 +46,7 @@ export interface Host {
   env: NodeJS.ProcessEnv;
   cwd(): string;
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number; getWindowSize?(): [number, number] };
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
 }
 

@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { ReefError } from '../../../protocol/errors.ts';
+import type { AnswerScreen, Size } from '../answer/answer-view.ts';
 import type { Host } from '../cli.ts';
 import type { Person } from '../prompt/person.ts';
 import { KeyStream, type LineEnd } from './key-stream.ts';
@@ -34,6 +35,11 @@ class Screen extends Writable {
   get columns(): number {
     return this.#out.columns ?? 80;
   }
+  /** As it is now: the property `columns` is only as new as the last signal. */
+  get size(): Size | undefined {
+    const [columns, rows] = this.#out.getWindowSize?.() ?? [];
+    return columns && rows ? { columns, rows } : undefined;
+  }
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     if (!this.isMuted) this.#out.write(chunk);
     done();
@@ -41,7 +47,9 @@ class Screen extends Writable {
 }
 
 /** The terminal of a chat: lines, questions, secrets, and Ctrl-C while something runs. */
-export class ChatTerminal implements Person {
+export class ChatTerminal implements Person, AnswerScreen {
+  /** Called before somebody else than the answer writes. */
+  onInterlude: (() => void) | undefined;
   readonly #screen: Screen;
   readonly #keys: KeyStream;
   readonly #readline: Interface;
@@ -90,8 +98,14 @@ export class ChatTerminal implements Person {
     });
   }
 
+  /** Undefined while a question waits below what is written. */
+  size(): Size | undefined {
+    return this.#waiting || this.#isLost ? undefined : this.#screen.size;
+  }
+
   /** The next line, or undefined when there will be no more. */
   next(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+    this.onInterlude?.();
     const ready = this.#ready.shift();
     if (ready) return Promise.resolve(ready);
     if (this.#isLost) return Promise.resolve(undefined);
@@ -119,6 +133,7 @@ export class ChatTerminal implements Person {
   }
 
   async secret(text: string, signal?: AbortSignal): Promise<string> {
+    this.onInterlude?.();
     this.#screen.write(text);
     this.#screen.isMuted = true;
     try {
@@ -129,6 +144,7 @@ export class ChatTerminal implements Person {
   }
 
   tell(text: string): void {
+    this.onInterlude?.();
     this.write(`${text}\n`);
   }
 

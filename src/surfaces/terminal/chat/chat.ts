@@ -13,6 +13,7 @@ import { renderPromptLeft, renderPromptRight } from '../../../runtime/state/prom
 import { replComplete } from '../../../runtime/state/repl-complete.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 import { settingsOf } from '../../../runtime/state/resolve.ts';
+import { openAnswer } from '../answer/open-answer.ts';
 import type { Cli } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
 import { askQuestions } from '../prompt/job-questions.ts';
@@ -136,22 +137,25 @@ interface Turn extends Room {
 /** Reports errors instead of throwing them, so that the chat goes on. */
 async function answer(conversation: Dialogue, { cli, terminal, text, signal }: Turn): Promise<void> {
   let isTold = false;
-  const plain = terminalEmitter({
-    answer: (part) => terminal.write(part),
-    notes: (note) => terminal.write(note),
-  });
+  const sink = await openAnswer(cli, conversation.ctx, terminal);
+  terminal.onInterlude = () => sink.pause();
+  const shown = terminalEmitter({ answer: sink, notes: (note) => terminal.write(note) });
   const emitter: Emitter = {
     emit(event) {
       isTold ||= event.type === 'error';
-      return plain.emit(event);
+      return shown.emit(event);
     },
   };
   try {
     await conversation.line(text, { emitter, options: { ...PRESETS.repl_turn, signal } });
   } catch (error) {
+    await shown.end();
     if (isTold) return;
     const { message } = toReefError(error);
     terminal.tell(`${cli.style.paint('red', 'error')}: ${printable(message)}`);
+  } finally {
+    await shown.end();
+    terminal.onInterlude = undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Dialogue } from '../../../app/runtime/dialogue.ts';
 import { runForeground } from '../../../process/foreground.ts';
-import { terminalEmitter } from '../../../runtime/engine/emitter.ts';
+import { plainAnswer, terminalEmitter } from '../../../runtime/engine/emitter.ts';
 import { PRESETS } from '../../../runtime/engine/engine.ts';
 import { userText } from '../../../runtime/models/message.ts';
 import { loadRole } from '../../../runtime/roles/role-folder.ts';
@@ -22,7 +22,10 @@ interface Offer {
 export async function offer(conversation: Dialogue, { cli, person, signal, command }: Offer): Promise<number> {
   const { ctx } = conversation;
   const write = (text: string) => void cli.host.stdout.write(text);
-  const asking = { emitter: terminalEmitter({ answer: write, notes: write }), options: { ...PRESETS.cli, signal } };
+  const asking = {
+    emitter: terminalEmitter({ answer: plainAnswer(write), notes: write }),
+    options: { ...PRESETS.cli, signal },
+  };
   for (let line = command.trim(); ; ) {
     const typed = await person.question('execute, revise, describe, copy or quit? [q] ', signal);
     switch (typed.trim().toLowerCase()[0]) {

@@ -1,11 +1,18 @@
 import type { Dialogue } from '../../../app/runtime/dialogue.ts';
 import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
-import { type Emitter, nullEmitter, type RunOutcome, terminalEmitter } from '../../../runtime/engine/emitter.ts';
+import {
+  type AnswerSink,
+  type Emitter,
+  nullEmitter,
+  type RunOutcome,
+  terminalEmitter,
+} from '../../../runtime/engine/emitter.ts';
 import { PRESETS, type RunOptions } from '../../../runtime/engine/engine.ts';
 import { toSource } from '../../../runtime/engine/input.ts';
 import { info } from '../../../runtime/state/info.ts';
 import type { ChatTeam } from '../../native-agent/chat-team.ts';
+import { openAnswer, outputScreen } from '../answer/open-answer.ts';
 import { enterScope, leaveScope, openConversation, type ScopeOptions, type TeamSetting } from '../chat/conversation.ts';
 import type { Cli, Command } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
@@ -59,8 +66,10 @@ interface Request {
   signal: AbortSignal;
 }
 
-async function answer(cli: Cli, { text, options, signal }: Request): Promise<number> {
-  const person = cli.isInteractive && !options.headless ? linePerson(cli, signal) : undefined;
+async function answer(whole: Cli, { text, options, signal }: Request): Promise<number> {
+  const shown = new Shown(whole);
+  const cli = shown.cli;
+  const person = cli.isInteractive && !options.headless ? linePerson(cli, signal, shown.pause) : undefined;
   // Only agents need a team, and only with one are its modules loaded.
   const mayUseAgent = options.agent !== undefined || options.macro !== undefined;
   const conversation = await openConversation({
@@ -79,7 +88,7 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
       cli.print({ info: words }, () => words.trimEnd());
       return 0;
     }
-    const outcome = await put(cli, conversation, { text, options, signal });
+    const outcome = await put(shown, conversation, { text, options, signal });
     show(cli, outcome, conversation, options.code === true);
     if (!options.execute || !person || cli.json) return 0;
     const { offer } = await import('../chat/execute.ts');
@@ -118,19 +127,44 @@ function withRole(options: AskOptions): AskOptions {
   return options.code ? { ...options, role: 'code' } : options;
 }
 
-async function put(cli: Cli, conversation: Dialogue, { text, options, signal }: Request): Promise<RunOutcome> {
-  const run: RunOptions = { ...PRESETS.cli, stream: options.stream, extract_code: options.code === true, signal };
-  const asking = { emitter: cli.json || options.code ? nullEmitter : emitterOf(cli), options: run };
-  if (options.macro !== undefined) return conversation.line(`.macro ${options.macro} ${text}`, asking);
-  const sources = (options.file ?? []).map(toSource);
-  return conversation.ask(await conversation.input(text, sources, signal), asking);
+/** Shows the answer at the terminal, where others write as well. */
+class Shown {
+  readonly cli: Cli;
+  #sink: AnswerSink | undefined;
+
+  constructor(cli: Cli) {
+    const talk = (words: string) => {
+      this.pause();
+      cli.talk(words);
+    };
+    this.cli = { ...cli, talk };
+  }
+
+  readonly pause = (): void => this.#sink?.pause();
+
+  /** The answer goes to stdout, everything else to stderr. Errors are printed by whoever runs the command. */
+  async during<T>({ ctx }: Dialogue, work: (emitter: Emitter) => Promise<T>): Promise<T> {
+    const { cli } = this;
+    const sink = await openAnswer(cli, ctx, outputScreen(cli));
+    this.#sink = sink;
+    const terminal = terminalEmitter({ answer: sink, notes: (text) => void cli.host.stderr.write(text) });
+    try {
+      return await work({ emit: (event) => (event.type === 'error' ? undefined : terminal.emit(event)) });
+    } finally {
+      await terminal.end();
+      this.#sink = undefined;
+    }
+  }
 }
 
-/** The answer goes to stdout, everything else to stderr. Errors are printed by whoever runs the command. */
-function emitterOf({ host }: Cli): Emitter {
-  const terminal = terminalEmitter({
-    answer: (text) => void host.stdout.write(text),
-    notes: (text) => void host.stderr.write(text),
-  });
-  return { emit: (event) => (event.type === 'error' ? undefined : terminal.emit(event)) };
+async function put(shown: Shown, conversation: Dialogue, { text, options, signal }: Request): Promise<RunOutcome> {
+  const { cli } = shown;
+  const run: RunOptions = { ...PRESETS.cli, stream: options.stream, extract_code: options.code === true, signal };
+  const ask = async (emitter: Emitter) => {
+    const asking = { emitter, options: run };
+    if (options.macro !== undefined) return conversation.line(`.macro ${options.macro} ${text}`, asking);
+    const sources = (options.file ?? []).map(toSource);
+    return conversation.ask(await conversation.input(text, sources, signal), asking);
+  };
+  return cli.json || options.code ? ask(nullEmitter) : shown.during(conversation, ask);
 }

@@ -4,10 +4,11 @@ import type { Cli } from '../cli.ts';
 import { isYes, type Person } from './person.ts';
 
 /** The person at the terminal of a command that is no chat. `whole` withdraws every question. */
-export function linePerson(cli: Cli, whole?: AbortSignal): Person {
+export function linePerson(cli: Cli, whole?: AbortSignal, onQuestion?: () => void): Person {
   // Ctrl-C has to end the command, as the signal does.
   const onInterrupt = () => void process.kill(process.pid, 'SIGINT');
   const ask = async (text: string, isHidden: boolean, own: AbortSignal | undefined) => {
+    onQuestion?.();
     const signals = [whole, own].filter((signal) => signal !== undefined);
     return (await askLine(cli, text, { signal: AbortSignal.any(signals), isHidden, onInterrupt })) ?? '';
   };
