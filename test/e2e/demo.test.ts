@@ -36,6 +36,16 @@ verifies('W-66', 'T-20', 'T-23', 'U-41').test(
       'Support a rate of zero',
       'release notes',
     ]);
+    // What it says at its beginning and its end leads to its page.
+    expect(stdout.slice(0, stdout.indexOf('$ reef trust'))).toMatch(
+      /^ {2}http:\/\/127\.0\.0\.1:\d+\/#code=[0-9a-f]{32}$/m,
+    );
+    const again = /To look at all of it again:\n {2}(cd .+) open$/m.exec(stdout)?.[1] ?? '';
+    const reef = (words: string) => run('sh', ['-c', `${again} ${words}`], { cwd: home, env, timeout: 60_000 });
+    const ended = JSON.parse((await reef('runs --all --json')).stdout).runs;
+    expect(ended.map(({ merge }: { merge: string }) => merge)).toEqual(['merged', 'merged']);
+    expect(JSON.parse((await reef('open --json')).stdout).page).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
+    await reef('daemon stop');
     expect(subjects.indexOf('Support a rate of zero')).toBeLessThan(subjects.indexOf('Make the failing test pass'));
   },
   300_000,

@@ -40,7 +40,12 @@ export interface PageRig {
 }
 
 /** For a whole file: one browser, and for each test that asks a world of its own. What tabs did that they must never do fails the test. */
-export function pageTests(): { browser(): Browser; rig(): Promise<PageRig> } {
+export function pageTests(): {
+  browser(): Browser;
+  rig(): Promise<PageRig>;
+  /** A tab for a page that something else has opened. */
+  tab(address: string, options?: BrowserContextOptions): Promise<Tab>;
+} {
   let browser: Browser | undefined;
   const tabs: Tab[] = [];
   const worlds: World[] = [];
@@ -58,17 +63,19 @@ export function pageTests(): { browser(): Browser; rig(): Promise<PageRig> } {
     if (!browser) throw new Error('The browser runs during tests only');
     return browser;
   };
+  const opened = async (address: string, options?: BrowserContextOptions) => {
+    const tab = await openTab(running(), address, options);
+    tabs.push(tab);
+    return tab;
+  };
   return {
     browser: running,
+    tab: opened,
     async rig() {
       const world = makeWorld();
       worlds.push(world);
       const { address = '' } = await world.client.door({ do: 'open' });
-      const blank = async (options?: BrowserContextOptions) => {
-        const tab = await openTab(running(), address, options);
-        tabs.push(tab);
-        return tab;
-      };
+      const blank = (options?: BrowserContextOptions) => opened(address, options);
       const signIn = async (path = '/', options?: BrowserContextOptions) => {
         const tab = await blank(options);
         await enter(tab.page, world, path);

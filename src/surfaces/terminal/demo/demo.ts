@@ -11,6 +11,7 @@ import { shortAgent } from '../../render/short-names.ts';
 import type { Colour } from '../../render/style.ts';
 import type { Cli, Command } from '../cli.ts';
 import { askLine } from '../prompt/line-person.ts';
+import { answeredOnPage, lookAgain, pageAddress } from './page.ts';
 import { type Lane, Stage } from './stage.ts';
 import { makeThrowaway, type Throwaway } from './throwaway.ts';
 
@@ -59,6 +60,7 @@ export const demo: Command<Record<string, never>> = async (cli) => {
   const scene = { cli, client, throwaway, stage };
   try {
     stage.tell(`a throw-away repository with a failing test: ${throwaway.repository}`);
+    cli.out(`Watch it in a browser, with this address, once and within a minute:\n  ${await pageAddress(client)}\n`);
     const lanes = await startAll(scene);
     const question = await until(scene, lanes, () => firstQuestion(client));
 
@@ -71,6 +73,7 @@ export const demo: Command<Record<string, never>> = async (cli) => {
     stage.tell('answered; the gates decide what happens next');
     await until(scene, lanes, () => allMerged(client, lanes));
     await summary(scene, lanes);
+    await lookAgain(cli, client, throwaway);
     return 0;
   } finally {
     await client.stop(true);
@@ -128,22 +131,44 @@ async function killDaemon(client: Client): Promise<string> {
 
 async function answer({ cli, client }: Scene, asked: InboxEntry): Promise<void> {
   const { questions } = await client.call('inbox', {});
-  const isSame = questions.some((q) => q.questionId === asked.questionId && q.fingerprint === asked.fingerprint);
+  const isOpen = questions.some((q) => q.questionId === asked.questionId && q.fingerprint === asked.fingerprint);
   cli.out(renderQuestion(asked, cli.style));
-  cli.out(isSame ? '\nThe question is still in the inbox.' : '\nThe question was lost: please report this.');
-  const option = await chooseOption(cli, asked.options?.length ?? 1);
-  await client.call('send', { id: asked.jobId, questionId: asked.questionId, option: [option] });
+  if (isOpen) cli.out('\nThe question is still in the inbox.');
+  const option = isOpen ? await chosenHereOrThere(cli, client, asked) : 1;
+  const isSent = option !== undefined && (await send(client, asked, option));
+  if (!isSent) cli.out('\nIt was answered on the page.');
 }
 
-async function chooseOption(cli: Cli, count: number): Promise<number> {
+/** Undefined: somebody answered it on the page. */
+async function chosenHereOrThere(cli: Cli, client: Client, asked: InboxEntry): Promise<number | undefined> {
+  const over = new AbortController();
+  const here = chooseOption(cli, asked.options?.length ?? 1, over.signal);
+  const there = answeredOnPage(client, asked, over.signal);
+  return Promise.race([here, there]).finally(() => over.abort());
+}
+
+/** False: somebody was faster. */
+async function send(client: Client, { jobId, questionId }: InboxEntry, option: number): Promise<boolean> {
+  try {
+    await client.call('send', { id: jobId, questionId, option: [option] });
+    return true;
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'already_answered') return false;
+    throw error;
+  }
+}
+
+async function chooseOption(cli: Cli, count: number, over: AbortSignal): Promise<number> {
   if (!cli.isInteractive) {
     await systemClock.sleep(PAUSE_MS);
-    cli.out('Nobody is at the terminal: the demo answers 1.');
+    if (!over.aborted) cli.out('Nobody is at the terminal: the demo answers 1.');
     return 1;
   }
   const patience = AbortSignal.timeout(PATIENCE_MS);
-  const typed = await askLine(cli, `Your answer, 1 to ${count} [1]: `, { signal: patience }).catch((error) => {
-    if (patience.aborted) return '1';
+  const signal = AbortSignal.any([patience, over]);
+  const words = `Your answer, here or on the page, 1 to ${count} [1]: `;
+  const typed = await askLine(cli, words, { signal }).catch((error) => {
+    if (signal.aborted) return '1';
     throw error;
   });
   if (typed === undefined) throw new ReefError('cancelled', 'The demo was ended.');
