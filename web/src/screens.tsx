@@ -42,6 +42,13 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/job/job.tsx').then(({ Job }) => Job),
   },
   {
+    name: 'code',
+    title: 'Code',
+    path: 'code',
+    rail: { icon: 'code', letter: 'c' },
+    load: () => import('./screens/code/code.tsx').then(({ Code }) => Code),
+  },
+  {
     name: 'usage',
     title: 'Usage',
     path: 'usage',
