@@ -45,7 +45,7 @@ const namesOf = ({ tools }: { tools: readonly Tool[] }) =>
   tools.map(({ name }) => name).filter((name) => !OURS.test(name));
 
 describe('a folder as Loki lays it out', () => {
-  verifies('R-160').test(
+  verifies('R-160', 'R-161').test(
     'gives an agent the tools that its files name, and the environment Loki describes',
     async () => {
       const folder = ownLokiFolder();
