@@ -57,6 +57,8 @@ verifies('J-33').test(
     const third = (await rig.settled('@last')).run;
     const resumed = await rig.reef('run', 'continue', third.runId, 'Please add', '--follow');
     expect([resumed.err, resumed.code, (await rig.settled('@last')).run.runId]).toEqual(['', 0, third.runId]);
+    // What was told before it halted is not told again.
+    expect(resumed.out.match(/^▶ .*/gm)).toEqual(['▶ Write#2', '▶ Test#2']);
     await rig.clear();
     expect(leftovers(rig)).toEqual([]);
   },

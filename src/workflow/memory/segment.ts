@@ -26,6 +26,13 @@ const LARGEST_INLINE = 64 * 1024;
 const LARGEST_KEPT = 64 * 1024 * 1024;
 const SHOWN_CHARACTERS = 2_048;
 
+/** What a person reads of it: a linter's findings are data, beside which its words may stand raw. */
+export function readableContent(content: Json, indent?: number): string {
+  if (typeof content === 'string') return content;
+  const raw = (content as { raw?: unknown } | null)?.raw;
+  return typeof raw === 'string' ? raw : JSON.stringify(content, null, indent);
+}
+
 /** Over 64 KiB content is kept whole as a blob; over 64 MiB its first and last 32 MiB. */
 export function storeSegment(segment: ContextSegment, blobs: Blobs): StoredSegment {
   const { content, ...head } = segment;
@@ -36,7 +43,8 @@ export function storeSegment(segment: ContextSegment, blobs: Blobs): StoredSegme
   const isCut = bytes.length > LARGEST_KEPT;
   const kept = isCut ? cutMiddle(bytes) : bytes;
   const ref = { address: blobs.put(kept), bytes: kept.length, form: isCut ? 'text' : form } as const;
-  return { ...head, blob: { ...ref, head: text.slice(0, SHOWN_CHARACTERS), tail: text.slice(-SHOWN_CHARACTERS) } };
+  const shown = readableContent(content);
+  return { ...head, blob: { ...ref, head: shown.slice(0, SHOWN_CHARACTERS), tail: shown.slice(-SHOWN_CHARACTERS) } };
 }
 
 function cutMiddle(bytes: Buffer): Buffer {
@@ -63,7 +71,7 @@ export function viewSegment(stored: StoredSegment): SegmentView {
   const { id, type, timestamp, outcome, filePath, blob } = stored;
   const head = { id, type, timestamp, ...(outcome && { outcome }), ...(filePath !== undefined && { filePath }) };
   if (blob) return { ...head, bytes: blob.bytes, head: blob.head, tail: blob.tail, address: blob.address };
-  const text = typeof stored.content === 'string' ? stored.content : JSON.stringify(stored.content);
+  const text = readableContent(stored.content);
   const bytes = Buffer.byteLength(text);
   if (text.length <= 2 * SHOWN_CHARACTERS) return { ...head, bytes, head: text };
   return { ...head, bytes, head: text.slice(0, SHOWN_CHARACTERS), tail: text.slice(-SHOWN_CHARACTERS) };

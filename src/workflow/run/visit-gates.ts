@@ -2,9 +2,10 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { ComparedFailures, Gate, GateVerdict } from '../../protocol/workflow.ts';
 import { type GateFolder, runInOrder } from '../../worktrees/merge/gate-checkout.ts';
 import { gatesIn, SUCCESS } from '../language/names.ts';
+import { readableContent } from '../memory/segment.ts';
 import { gatesAt, settingsOf } from '../project/gate-commands.ts';
 import type { VisitOrder } from '../walk/outcomes.ts';
-import { gateKey, logOf, namedGate, notSetUp } from '../workers/gates.ts';
+import { gateKey, namedGate, notSetUp } from '../workers/gates.ts';
 import {
   type GateSettings,
   makeSegments,
@@ -94,7 +95,7 @@ async function compare(
 ) {
   if (input.run.gates[gate]?.blocks === false) return undefined;
   const [first] = said.new_payload.slice(visit.input.execution_payload.length);
-  return first && ports.worktrees.compareWithBase(input.worktree.id, gate, logOf(first.content));
+  return first && ports.worktrees.compareWithBase(input.worktree.id, gate, readableContent(first.content, 2));
 }
 
 /** What failed before the change is not the agent's fault, and it is told so. */

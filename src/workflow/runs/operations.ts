@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { readResult } from '../agent/read-result.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
-import { logOf } from '../workers/gates.ts';
+import { readableContent } from '../memory/segment.ts';
 import type { CallLog } from './call-log.ts';
 import type { RunPlanner } from './plan.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
@@ -165,7 +165,12 @@ export class RunOperations implements RunCore {
     }
     return redact({
       runId,
-      visits: visits.map(({ block: of, visit, type, content }) => ({ block: of, visit, type, text: logOf(content) })),
+      visits: visits.map(({ block: of, visit, type, content }) => ({
+        block: of,
+        visit,
+        type,
+        text: readableContent(content, 2),
+      })),
     });
   }
 

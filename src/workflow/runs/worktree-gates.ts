@@ -8,17 +8,10 @@ import type { ConfiguredGate } from '../../worktrees/deps.ts';
 import { SUCCESS } from '../language/names.ts';
 import { knownAgents } from '../manifest/check-block.ts';
 import { checkManifest } from '../manifest/check-manifest.ts';
+import { readableContent } from '../memory/segment.ts';
 import { findGateCommands, type GateCommands, isKnown, settingsOf } from '../project/gate-commands.ts';
 import type { Project } from '../project/project.ts';
-import {
-  type GateSurroundings,
-  gateKey,
-  logOf,
-  namedGate,
-  runBuilder,
-  runLinter,
-  testRunner,
-} from '../workers/gates.ts';
+import { type GateSurroundings, gateKey, namedGate, runBuilder, runLinter, testRunner } from '../workers/gates.ts';
 import type { GateSettings, Worker } from '../workers/worker.ts';
 import type { RunSpec } from './spec.ts';
 
@@ -95,5 +88,8 @@ async function runGate(deps: WorktreeGatesDeps, { gate, settings, folder, worktr
       gate: settings,
     },
   );
-  return { passed: output.signal === SUCCESS, log: deps.redact(logOf(output.new_payload[0]?.content ?? '')) };
+  return {
+    passed: output.signal === SUCCESS,
+    log: deps.redact(readableContent(output.new_payload[0]?.content ?? '', 2)),
+  };
 }

@@ -177,13 +177,6 @@ export async function gateKey(
   return createHash('sha256').update(JSON.stringify(depends)).digest('hex');
 }
 
-/** What the command wrote, from the first segment that a gate made; that of a linter may be data. */
-export function logOf(said: Json): string {
-  if (typeof said === 'string') return said;
-  const { raw } = said as { raw?: unknown };
-  return typeof raw === 'string' ? raw : JSON.stringify(said, null, 2);
-}
-
 /** `Internal:RunLinter` gives its findings as data, so that a block can fix them. */
 export function runLinter(parts: GateParts): Worker {
   return (input, context) =>

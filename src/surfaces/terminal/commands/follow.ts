@@ -28,9 +28,9 @@ export async function waitToEnd(cli: Cli, client: Client, id: string): Promise<n
   }
 }
 
-/** Prints what goes on. At a terminal, questions on the way are asked right there. */
-export async function follow(cli: Cli, client: Client, id: string): Promise<number> {
-  const log = { log: openLog(cli, client), quiet: { since: systemClock.monotonicMs(), nextMs: QUIET_MS } };
+/** Prints what goes on, and was not told before. At a terminal, questions on the way are asked right there. */
+export async function follow(cli: Cli, client: Client, id: string, before?: RunLog): Promise<number> {
+  const log = { log: before ?? openLog(cli, client), quiet: { since: systemClock.monotonicMs(), nextMs: QUIET_MS } };
   let told = { visits: 0, events: 0 };
   let waitMs = 0;
   for (let after = 0; ; ) {
@@ -70,6 +70,14 @@ interface Followed {
 
 export function openLog({ style }: Cli, client: Client): RunLog {
   return new RunLog({ style, read: (id, since) => client.call('output', { id, since }) });
+}
+
+/** The log of a run that has told all that went on until now. */
+export async function toldUntilNow(cli: Cli, client: Client, id: string): Promise<{ runId: string; log: RunLog }> {
+  const result = await client.call('run_status', { id });
+  const log = openLog(cli, client);
+  for await (const _line of log.news(result));
+  return { runId: theRun(result).runId, log };
 }
 
 /** Prints what is new since `told` as JSON, and returns how much has been printed now. */

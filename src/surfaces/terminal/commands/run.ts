@@ -2,11 +2,11 @@ import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { parseSeconds } from '../../render/quantities.ts';
 import { runDetails, runOutcome, runTable } from '../../render/run.ts';
-import { visitText } from '../../render/run-log.ts';
+import { type RunLog, visitText } from '../../render/run-log.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
 import { agrees } from '../prompt/line-person.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
-import { follow, openLog, theRun, waitToEnd } from './follow.ts';
+import { follow, openLog, theRun, toldUntilNow, waitToEnd } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
 import { acceptWorktree } from './worktree.ts';
 
@@ -86,16 +86,18 @@ export function controlRun(verb: Verb): Command<ControlOptions> {
   return async (cli, [id = '', guidance], { follow: isFollowed, ...options }) => {
     const input = { id, verb, guidance: await textArgument(cli, guidance), ...options };
     const client = cli.client();
+    const before = isFollowed && !cli.json ? await toldUntilNow(cli, client, id) : undefined;
     const summary = await client.call('run_control', input);
-    if (isFollowed) return followToMerge(cli, client, summary.runId);
+    if (isFollowed)
+      return followToMerge(cli, client, summary.runId, before?.runId === summary.runId ? before.log : undefined);
     cli.print(summary, () => `${summary.runId}  ${summary.status}${summary.because ? `: ${summary.because}` : ''}`);
     return 0;
   };
 }
 
 /** At a terminal, whoever has watched a run succeed is asked whether to merge it. */
-async function followToMerge(cli: Cli, client: Client, id: string): Promise<number> {
-  const code = await follow(cli, client, id);
+async function followToMerge(cli: Cli, client: Client, id: string, before?: RunLog): Promise<number> {
+  const code = await follow(cli, client, id, before);
   if (code !== 0 || cli.json || !cli.isInteractive) return code;
   const { runId, merge, target } = theRun(await client.call('run_status', { id }));
   if (merge !== undefined || target === undefined) return code;
