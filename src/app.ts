@@ -6,6 +6,7 @@ import { GuardedFolders } from './agents/sandbox.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { liveTimings } from './agents/timings.ts';
 import { withClientRules } from './app/client-rules.ts';
+import { openFigures } from './app/figures.ts';
 import { withoutRepository } from './app/job-operations.ts';
 import { Notices } from './app/notices.ts';
 import { adoptOldHome } from './app/old-home.ts';
@@ -115,6 +116,7 @@ export async function openApp(options: AppOptions) {
     },
     /** Jobs and runs at work, and jobs that wait for a process or for their time. */
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: jobs.waitingCount() }),
+    figures: openFigures(store, home),
     news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: () => lastSettings().timings.daemon_idle ?? DAEMON_IDLE_MS,

@@ -85,6 +85,14 @@ export class JobTable {
     return this.#sql<{ n: number }>("SELECT count(*) AS n FROM job WHERE status = 'queued'").get()?.n ?? 0;
   }
 
+  /** How many there are of each status. */
+  counts(): Record<string, number> {
+    const rows = this.#sql<{ status: string; n: number }>(
+      'SELECT status, count(*) AS n FROM job GROUP BY status',
+    ).all();
+    return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+  }
+
   lastEnded<R>(count: number): JobRecord<R>[] {
     return this.#select<R>('ended_seq IS NOT NULL ORDER BY ended_seq DESC LIMIT ?', count);
   }

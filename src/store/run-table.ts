@@ -57,6 +57,10 @@ export class RunTable {
     return this.#select<D>("WHERE state != 'over' ORDER BY id");
   }
 
+  overCount(): number {
+    return this.#sql<{ n: number }>("SELECT count(*) AS n FROM run WHERE state = 'over'").get()?.n ?? 0;
+  }
+
   /** Runs that continue without a person: begun, not at their end, and waiting for no answer. */
   working<D>(): RunRequest<D>[] {
     return this.#select<D>(

@@ -35,6 +35,12 @@ export class VerdictTable {
     }));
   }
 
+  /** How often each gate said what. */
+  counts(): { gate: string; result: string; count: number }[] {
+    const sql = 'SELECT gate, result, count(*) AS count FROM gate_verdict GROUP BY gate, result ORDER BY gate, result';
+    return this.#sql<{ gate: string; result: string; count: number }>(sql).all();
+  }
+
   /** Whether a gate has passed on exactly these files. A failure counts for nothing: its cause may have gone. */
   hasPassed(tree: string, key: string): boolean {
     const sql = `SELECT 1 FROM gate_verdict WHERE tree = ? AND key = ? AND result = 'passed' LIMIT 1`;

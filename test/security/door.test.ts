@@ -5,6 +5,7 @@ import { afterEach, expect } from 'vitest';
 import { reef as reefIn, reopened, serve } from '../e2e/door-rig.ts';
 import { makeWorld, type World } from '../e2e/harness.ts';
 import { knock } from '../support/surfaces/door.ts';
+import { readMetrics } from '../support/surfaces/prometheus.ts';
 import { verifies } from '../support/verifies.ts';
 import { until } from '../support/wait.ts';
 
@@ -16,9 +17,9 @@ afterEach(() => world.close());
 const reef = (args: string[], more?: NodeJS.ProcessEnv) => reefIn(world, args, more);
 const served = (...args: string[]) => serve(world, ...args);
 
-/** The local addresses on which a process listens, as the kernel lists them: `0100007F:1F90` is 127.0.0.1 port 8080. */
-function listening(pid: number): string[] {
-  const sockets = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+/** The sockets of a process, as the kernel lists them: `0100007F:1F90` is 127.0.0.1 port 8080, and the state `0A` listens. */
+function sockets(pid: number): { kind: string; local: string; remote: string; state: string }[] {
+  const own = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {
       return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
     } catch {
@@ -29,9 +30,14 @@ function listening(pid: number): string[] {
     readFileSync(`/proc/${pid}/net/${kind}`, 'utf8')
       .split('\n')
       .map((line) => line.trim().split(/\s+/))
-      .filter((fields) => (fields[3] === '0A' || kind.startsWith('udp')) && sockets.includes(fields[9] ?? ''))
-      .map((fields) => `${kind} ${fields[1]}`),
+      .filter((fields) => own.includes(fields[9] ?? ''))
+      .map(([, local = '', remote = '', state = '']) => ({ kind, local, remote, state })),
   );
+}
+
+function listening(pid: number): string[] {
+  const found = sockets(pid).filter(({ kind, state }) => state === '0A' || kind.startsWith('udp'));
+  return found.map(({ kind, local }) => `${kind} ${local}`);
 }
 
 async function daemonPid(): Promise<number> {
@@ -164,4 +170,69 @@ verifies('U-05').test('a daemon loads the packages of the door when it is opened
   expect(readFileSync(loaded, 'utf8')).toBe('');
   await served();
   expect(readFileSync(loaded, 'utf8')).toMatch(/@hono\/node-server/);
+});
+
+verifies('U-26', 'X-01').test(
+  'a tunnel brings people to the door by one exact name, and opens no other address',
+  async () => {
+    world = makeWorld();
+    const { port, token } = await served('--origin', 'https://reef.example.org');
+    const pid = await daemonPid();
+    const from = async (host: string, origin: string) => {
+      const call = { path: '/v1/op/status', body: {}, token, headers: { host, origin } };
+      const { status, code } = await knock(port, call);
+      return code ?? status;
+    };
+    const ask = async () => [
+      await from('reef.example.org', 'https://reef.example.org'),
+      await from(`127.0.0.1:${port}`, `http://127.0.0.1:${port}`),
+      await from(`127.0.0.1:${port}`, 'https://reef.example.org'),
+      await from('reef.example.org', 'https://evil.example.org'),
+      await from('evil.example.org', 'https://evil.example.org'),
+    ];
+    const expected = [200, 200, 'bad_origin', 'bad_origin', 'bad_host'];
+    expect([await ask(), listening(pid)]).toEqual([expected, [`tcp 0100007F:${hexPort(port)}`]]);
+    const { page, origin } = JSON.parse((await reef(['open', '--json'])).out) as Record<string, string>;
+    expect([page, origin]).toEqual([expect.stringContaining('127.0.0.1'), 'https://reef.example.org']);
+
+    await world.killDaemon();
+    await world.client.call('status', {});
+    await reopened(world);
+    expect(await ask()).toEqual(expected);
+    await reef(['serve', '--close']);
+    await served();
+    expect(await from('reef.example.org', 'https://reef.example.org')).toBe('bad_host');
+  },
+);
+
+verifies('U-27').test('the figures are those of the home, and nothing is sent anywhere', async () => {
+  world = makeWorld();
+  const asks = world.script('asks', [{ permit: { tool: 'deploy', input: {}, steps: [{ say: 'deployed' }] } }]);
+  const says = world.script('says', [{ say: 'hello' }]);
+  const { port, token } = await served();
+  const pid = await daemonPid();
+  for (const agent of [asks, says]) {
+    const { agentId } = await world.client.call('spawn', { agent, task: 'work' });
+    await world.until(agentId, ({ status }) => status === 'awaiting_input' || status === 'completed');
+  }
+  const read = async () => readMetrics((await knock(port, { path: '/metrics', token })).text);
+  const first = await read();
+  const { lastSeq } = (await world.client.daemon()) ?? {};
+  expect(Object.fromEntries(first)).toMatchObject({
+    'reef_jobs{status="awaiting_input"}': 1,
+    'reef_jobs{status="completed"}': 1,
+    'reef_jobs{status="error"}': 0,
+    'reef_runs{state="over"}': 0,
+    reef_events_total: lastSeq,
+    reef_questions_open: 1,
+  });
+  const more = ['reef_question_oldest_seconds', 'process_resident_memory_bytes', 'process_uptime_seconds'];
+  for (const name of more) expect([name, first.get(name)]).toEqual([name, expect.any(Number)]);
+  expect(first.get('reef_database_bytes')).toBeGreaterThanOrEqual(statSync(world.home.database).size);
+  expect(first.get('reef_home_bytes')).toBeGreaterThan(first.get('reef_database_bytes') ?? 0);
+  expect((await read()).get('reef_question_oldest_seconds')).toBeGreaterThan(
+    first.get('reef_question_oldest_seconds') ?? 0,
+  );
+  const others = sockets(pid).filter(({ state, local }) => state !== '0A' && !local.endsWith(`:${hexPort(port)}`));
+  expect(others).toEqual([]);
 });

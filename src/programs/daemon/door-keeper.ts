@@ -10,7 +10,7 @@ import type { Door, DoorOptions } from '../../surfaces/http/door/door.ts';
 import { type DoorRecord, NO_DOOR, parseDoorAsk, parseDoorFile } from '../../surfaces/http/door/door-file.ts';
 import { DoorTokens } from '../../surfaces/http/door/door-tokens.ts';
 
-interface Deps extends Pick<DoorOptions, 'core' | 'audit' | 'by' | 'info' | 'news'> {
+interface Deps extends Pick<DoorOptions, 'core' | 'audit' | 'by' | 'info' | 'news' | 'figures'> {
   home: Home;
   log: Logger;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Figures } from '../../../src/app/figures.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ChangeSignal } from '../../../src/events/change-signal.ts';
 import type { Core } from '../../../src/protocol/operations.ts';
@@ -24,6 +25,16 @@ export interface TestDoor extends Door {
   saved: (readonly PageToken[])[];
 }
 
+const FIGURES: Figures = {
+  jobs: { running: 2, completed: 40 },
+  runs: { waiting: 1, working: 2, asking: 3, over: 4 },
+  events: 7,
+  questions: { open: 0 },
+  gates: [{ gate: 'unit "fast"\n', result: 'passed', count: 3 }],
+  databaseBytes: 4_096,
+  homeBytes: 8_192,
+};
+
 /** A real door over TCP before a small core, with a page of two files behind it. */
 export async function openTestDoor(
   core: Core = smallCore().core,
@@ -44,6 +55,7 @@ export async function openTestDoor(
     port: 0,
     tokens,
     by: 'uid:1000',
+    figures: async () => FIGURES,
     mcp: async () => reefOverHttp(deps, dir),
     news: { changes: new Changes(), signal: new ChangeSignal(), lastSeq: () => 7 },
     info: () => ({ repository: 'shop', folder: '/srv/shop', version: '0.1.0', lastSeq: 7 }),

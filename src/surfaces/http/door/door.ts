@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import type { Figures } from '../../../app/figures.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { lazily } from '../../../base/lazily.ts';
 import { ReefError, toReefError } from '../../../protocol/errors.ts';
@@ -8,6 +9,7 @@ import { Connections } from '../connections.ts';
 import { refuse } from '../response.ts';
 import type { StreamLimits } from './event-stream.ts';
 import { addressOf, bearer, RateLimit, refuseStranger, SECURITY_HEADERS, type Site, sitesOf } from './guards.ts';
+import { Metrics } from './metrics.ts';
 import { type RouteDeps, routesOf } from './routes.ts';
 
 interface DoorLimits {
@@ -26,6 +28,7 @@ export interface DoorOptions extends RouteDeps {
   port: number;
   /** The address of the user's own tunnel or proxy. */
   origin?: string | undefined;
+  figures(): Promise<Figures>;
   limits?: DoorLimits;
 }
 
@@ -46,7 +49,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const closing = new AbortController();
   const mcp = lazily(() => options.mcp());
   const rate = new RateLimit(limits, systemClock.monotonicMs);
-  const app = routesOf({ ...options, mcp: mcp.get }, { closing: closing.signal, rate });
+  const { by, info } = options;
+  const metrics = new Metrics({ ...options, caller: { by, surface: 'web' }, version: info().version });
+  const app = routesOf({ ...options, mcp: mcp.get }, { closing: closing.signal, rate, metrics });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer(
     {
@@ -90,6 +95,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         closing.abort(new ReefError('daemon_unavailable', 'The door is closing'));
         server.closeIdleConnections();
       });
+      metrics.close();
       await (await mcp.made()?.catch(() => undefined))?.close();
       await closed;
     },

@@ -35,7 +35,7 @@ export const openApi = onFirstUse((): Json => {
     openapi: '3.1.0',
     info: { title: 'Reef', version: '1', description: DESCRIPTION },
     security: [{ token: [] }],
-    paths: { ...paths, ...STREAM },
+    paths: { ...paths, ...OTHERS },
     components: {
       schemas,
       responses: { Error: answer('A refusal', { $ref: '#/components/schemas/Error' }) },
@@ -46,7 +46,8 @@ export const openApi = onFirstUse((): Json => {
 
 const ERROR = { default: { $ref: '#/components/responses/Error' } };
 
-const STREAM = {
+/** What is no operation. */
+const OTHERS = {
   '/v1/events': {
     get: {
       operationId: 'event_stream',
@@ -57,6 +58,16 @@ const STREAM = {
           description: 'job: an event, with its seq as id. changed: look again. gap: events that are no longer kept.',
           content: { 'text/event-stream': { schema: { type: 'string' } } },
         },
+        ...ERROR,
+      },
+    },
+  },
+  '/metrics': {
+    get: {
+      operationId: 'metrics',
+      summary: 'The figures of the home, in the text format of Prometheus.',
+      responses: {
+        200: { description: 'Samples', content: { 'text/plain': { schema: { type: 'string' } } } },
         ...ERROR,
       },
     },

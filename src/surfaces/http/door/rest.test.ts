@@ -134,7 +134,12 @@ function everyRoute(): Knock[] {
     const ids = Object.fromEntries(route.inPath.map((name) => [name, '01KB']));
     return sentTo(route, { ...sample(route), ...ids });
   };
-  const others: Knock[] = [{ path: '/v1/info' }, { path: '/v1/openapi.json' }, { path: '/v1/events' }];
+  const others: Knock[] = [
+    { path: '/v1/info' },
+    { path: '/metrics' },
+    { path: '/v1/openapi.json' },
+    { path: '/v1/events' },
+  ];
   return [...restRoutes().map(named), ...others, { method: 'POST', path: '/v1/op/status', body: {} }];
 }
 
@@ -161,7 +166,7 @@ verifies('U-23', 'X-02', 'X-101', 'X-104').test(
           'content-type': 'text/plain',
         },
       };
-      const hasSchema = !/^\/v1\/(?:info|openapi)/.test(good.path ?? '');
+      const hasSchema = !/^\/(?:v1\/(?:info|openapi)|metrics)/.test(good.path ?? '');
       const mended: [Record<string, string | undefined>, Partial<Knock>, string][] = [
         [{}, {}, '403 bad_host'],
         [{ host: `127.0.0.1:${port}` }, {}, '403 bad_origin'],

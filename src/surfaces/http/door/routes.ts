@@ -17,6 +17,7 @@ import type { Access, DoorTokens } from './door-tokens.ts';
 import { type News, STREAM_LIMITS, type StreamLimits, streamEvents } from './event-stream.ts';
 import { bearer, type RateLimit } from './guards.ts';
 import { answerMcp, type McpOverHttp } from './mcp-route.ts';
+import { METRICS_TYPE, type Metrics } from './metrics.ts';
 import { openApi } from './open-api.ts';
 import { PAGE_FOLDER, pageFile } from './page-files.ts';
 import { inputAt, restRoutes } from './rest.ts';
@@ -50,6 +51,7 @@ interface Env {
 interface Guards {
   closing: AbortSignal;
   rate: RateLimit;
+  metrics: Metrics;
 }
 
 /** Everything behind the guards of Host and Origin. What has no token here needs none. */
@@ -138,7 +140,7 @@ function addOperations(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guard
 
 const eventsSchema = z.strictObject({ since: z.string().max(64).optional() });
 
-function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): void {
+function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate, metrics }: Guards): void {
   const caller = { by: deps.by, surface: 'web' } as const;
   app.get('/v1/info', (c) => {
     rate.take(c.var.access.id);
@@ -147,6 +149,11 @@ function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards):
   app.get('/v1/openapi.json', (c) => {
     rate.take(c.var.access.id);
     return c.json(openApi(), 200, NOT_STORED);
+  });
+  app.get('/metrics', async (c) => {
+    rate.take(c.var.access.id);
+    const text = await metrics.text(untilGone(c.env.outgoing, closing));
+    return c.body(text, 200, { ...NOT_STORED, 'content-type': METRICS_TYPE });
   });
   app.get('/v1/events', async (c) => {
     const { access } = c.var;
