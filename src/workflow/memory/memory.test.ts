@@ -57,6 +57,14 @@ verifies('W-17').test('small content stays where it is; a middling one is shown 
   ]);
 });
 
+verifies('W-17', 'J-05').test('what a linter wrote is shown as it wrote it, however long', () => {
+  const blobs = memoryBlobs();
+  const heads = ['a.ts:1 no', 'a.ts:1 no\n'.repeat(10_000)].map((raw) =>
+    viewSegment(storeSegment(segment('l', 'LINT_RESULT', { raw, parseError: 'no JSON' }), blobs)).head.slice(0, 9),
+  );
+  expect(heads).toEqual(['a.ts:1 no', 'a.ts:1 no']);
+});
+
 verifies('W-17').test('over 64 MiB the first and last 32 MiB are kept, and a mark', () => {
   const blobs = memoryBlobs();
   const half = 32 * 1024 * 1024;
