@@ -1,11 +1,13 @@
 import type { JobManager } from '../agents/job-manager.ts';
 import type { Clock } from '../base/clock.ts';
-import { ReefError } from '../protocol/errors.ts';
+import { ReefError, toReefError } from '../protocol/errors.ts';
 import type { OperationOutput, WorktreeCore } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
 import type { DurableEngine } from '../workflow/durable/durable-engine.ts';
+import { attemptsOf } from '../workflow/runs/attempts.ts';
 import { resolveThem } from '../workflow/runs/give-back.ts';
 import type { RunOperations } from '../workflow/runs/operations.ts';
+import type { RunSpec } from '../workflow/runs/spec.ts';
 import { endRunsIn, type RunStarter } from '../workflow/runs/start.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { Notice } from '../worktrees/deps.ts';
@@ -74,14 +76,10 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       const accepted = await worktrees.accept(whole, options);
       // A run that halted has nothing left to ask.
       if (accepted.status === 'merged') await endRunsIn({ store, engine }, whole);
-      return accepted;
+      if (accepted.status !== 'merged') return accepted;
+      return { ...accepted, noted: [...accepted.noted, ...(await dropOthers(deps, whole))] };
     },
-    async worktree_discard({ id }) {
-      const whole = worktrees.idOf(id);
-      await endRunsIn({ store, engine }, whole);
-      for (const job of worktrees.jobsIn(whole)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
-      return worktrees.discard(whole);
-    },
+    worktree_discard: ({ id }) => discard(deps, worktrees.idOf(id)),
     worktree_restore: async ({ ref }) => worktrees.restore(ref),
     async worktree_hold({ id }) {
       const whole = worktrees.idOf(id);
@@ -93,6 +91,30 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       return { report: await worktrees.scan(plan), worktrees: await worktrees.conflicts() };
     },
   };
+}
+
+/** Its agents and its run end with it. */
+async function discard({ store, engine, worktrees, jobs }: WorktreeOperationsDeps, id: string) {
+  await endRunsIn({ store, engine }, id);
+  for (const job of worktrees.jobsIn(id)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
+  return worktrees.discard(id);
+}
+
+/** One of several attempts at a task was merged: the others go, and their work is kept like that of anything dropped. */
+async function dropOthers(deps: WorktreeOperationsDeps, merged: string): Promise<string[]> {
+  const [run] = deps.store.runs.byWorktree<RunSpec>(merged);
+  const others = run ? attemptsOf(deps.store, run).filter(({ worktreeId }) => worktreeId !== merged) : [];
+  const open = new Set(deps.worktrees.openIds());
+  const notes: string[] = [];
+  for (const { worktreeId, doc } of others) {
+    if (!open.has(worktreeId)) continue;
+    const left = await discard(deps, worktreeId).then(
+      () => `dropped, bring it back: reef worktree restore ${worktreeId}`,
+      (error: unknown) => `not dropped: ${toReefError(error).message}`,
+    );
+    notes.push(`the attempt of ${doc.agent}: ${left}`);
+  }
+  return notes;
 }
 
 function ifUntrusted(error: unknown): undefined {

@@ -59,8 +59,17 @@ export class EventLog {
   /** The `seq` after which a cursor reads on. */
   after(since: string | undefined): number {
     const cursor = parseCursor(since);
-    if ('after' in cursor) return cursor.after;
+    if ('after' in cursor) return this.#known(cursor.after);
     return (this.#rows.firstSeqSince(cursor.at) ?? this.#rows.lastSeq() + 1) - 1;
+  }
+
+  /** Further than anything written here: it was given before the home was reset, and would hide what has happened since. */
+  #known(after: number): number {
+    const last = this.#rows.lastSeq();
+    if (after <= last) return after;
+    throw new ReefError('cursor_unknown', `The cursor ${after} lies beyond the last event, ${last}.`, {
+      details: { last },
+    });
   }
 
   /** Of one job or of all. A `seq` is exclusive, an instant inclusive: read by time a page may repeat events, but it loses none. */

@@ -44,6 +44,7 @@ export const errorTable = {
   result_invalid: final(400, 2, 'Correct what is listed and report the result again.'),
   not_a_repository: final(400, 2, 'Run `git init` here, choose a repository with --cwd, or set REEF_HOME.'),
   cwd_missing: final(400, 2, 'Choose a folder that exists with --cwd.'),
+  cursor_unknown: final(410, 4, 'The cursor is from before the home was reset: read again without one.'),
   cursor_expired: final(410, 4, 'Those events are gone: continue from the oldest cursor, which the details name.'),
   no_run: final(409, 1, 'It is a single job without a workflow: `reef status ID` shows it.'),
   no_worktree: final(409, 1, 'It works in the checkout itself: `git diff` shows what is changed there.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { maxDepthSchema } from './jobs.ts';
 import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
 import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
-import { planSchema } from './worktrees.ts';
+import { gateStandingSchema, planSchema } from './worktrees.ts';
 
 const text = z.string();
 const id = z.string().min(1).max(64).describe('Run id, any unique prefix of it, or @last for the newest');
@@ -34,6 +34,9 @@ export const runSummarySchema = z.strictObject({
   /** The run that it goes on with, and the one that goes on with it. */
   continues: text.optional(),
   continuedBy: text.optional(),
+  /** Several agents try the task, each in a worktree of its own: this one, and the runs of the others. */
+  agent: text.optional(),
+  attempts: z.array(text).optional(),
   /** The job that started it: its agents are children of that job. */
   parentId: text.optional(),
   createdAt: text,
@@ -54,6 +57,12 @@ const run = operation({
     task: z.string().min(1).max(1_048_576).describe('What should be done, in words'),
     workflow: z.string().min(1).max(128).optional().describe('A node of the workflow file, test-fix or full-gates'),
     agent: z.string().min(1).max(200).optional().describe('Agent for blocks that name none; default: claude'),
+    agents: z
+      .array(z.string().min(1).max(200))
+      .min(2)
+      .max(8)
+      .optional()
+      .describe('Instead of agent: each tries the task in a worktree of its own'),
     model: z.string().min(1).max(200).optional().describe('Model for the same blocks'),
     plan: planSchema.describe('Files or globs that the task will change; a clash with other work makes it wait'),
     base: z
@@ -112,6 +121,30 @@ const run_status = operation({
     /** Of the one asked for, once it has begun. */
     view: runViewSchema.nullable(),
   }),
+});
+
+const attemptSchema = z.strictObject({
+  ...runSummarySchema.pick({ runId: true, worktree: true, status: true, merge: true, because: true }).shape,
+  agent: text,
+  /** What each gate said of its present files. */
+  gates: z.array(gateStandingSchema),
+  /** Of all changes since it left its target; null when its worktree is gone. */
+  diff: z.strictObject({ files: z.number(), added: z.number(), removed: z.number() }).nullable(),
+  tokens: z.number(),
+  costUsd: z.number().nullable(),
+  seconds: z.number().optional(),
+});
+export type Attempt = z.infer<typeof attemptSchema>;
+
+const run_compare = operation({
+  effect: 'reads',
+  for: ['person'],
+  noTool: 'a person compares and chooses',
+  rest: { method: 'GET', path: '/v1/runs/:id/attempts' },
+  summary:
+    'Compare the runs of several agents on one task, the best first: success, gates, size of the change, cost. Accepting one drops the others.',
+  input: z.strictObject({ id }),
+  output: z.strictObject({ task: text, attempts: z.array(attemptSchema) }),
 });
 
 const run_control = operation({
@@ -232,6 +265,7 @@ export const runOperations = {
   run,
   runs,
   run_status,
+  run_compare,
   run_control,
   run_replay,
   run_log,

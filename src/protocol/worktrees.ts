@@ -114,7 +114,7 @@ const judgedGateSchema = z.strictObject({
   log: text.exactOptional(),
 });
 export type JudgedGate = z.infer<typeof judgedGateSchema>;
-const gateStandingSchema = judgedGateSchema.pick({ gate: true, blocks: true }).extend({
+export const gateStandingSchema = judgedGateSchema.pick({ gate: true, blocks: true }).extend({
   result: z.enum(['passed', 'failed', 'waived', 'not_run', 'not_configured']),
   /** The files it judged last, which are not always the present ones. */
   tree: oid.exactOptional(),

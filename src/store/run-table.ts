@@ -53,6 +53,11 @@ export class RunTable {
     return this.#select<D>('WHERE worktree_id = ? ORDER BY id DESC', worktreeId);
   }
 
+  /** Runs that try the same task, oldest first. */
+  byGroup<D>(group: string): RunRequest<D>[] {
+    return this.#select<D>("WHERE json_extract(doc, '$.group') = ? ORDER BY id", group);
+  }
+
   open<D>(): RunRequest<D>[] {
     return this.#select<D>("WHERE state != 'over' ORDER BY id");
   }

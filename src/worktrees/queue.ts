@@ -22,6 +22,8 @@ export interface Task {
   priority?: number;
   /** Starts even if it clashes. */
   anyway?: boolean;
+  /** It is one of several attempts at one task. */
+  group?: string;
 }
 
 /** The record of a task. Refuses before any change. */
@@ -37,6 +39,7 @@ export async function draft(deps: Deps, task: Task, id: string): Promise<StoredW
     branch: worktreeBranch(title, id),
     anyway: task.anyway ?? false,
     ...(task.priority !== undefined && { priority: task.priority }),
+    ...(task.group !== undefined && { group: task.group }),
   };
 }
 
@@ -92,7 +95,10 @@ function meetingsOf({ fold }: Deps, rows: readonly StoredWorktree[]) {
 function decideNow(deps: Deps, { maxActive, overlapThreshold }: QueueSettings) {
   const rows = deps.records.open();
   const shared = meetingsOf(deps, rows);
-  const clash = (one: string, other: string) => shared(one, other).length >= Math.max(1, overlapThreshold);
+  const groups = new Map(rows.flatMap(({ id, group }) => (group === undefined ? [] : [[id, group] as const])));
+  const isSameTask = (one: string, other: string) => groups.has(one) && groups.get(one) === groups.get(other);
+  const clash = (one: string, other: string) =>
+    !isSameTask(one, other) && shared(one, other).length >= Math.max(1, overlapThreshold);
   const atWork = deps.records.atWork();
   const items = rows.flatMap((row, since) => toItem(row, since, atWork));
   return { rows, shared, decision: decide(items, clash, maxActive) };

@@ -35,6 +35,8 @@ export interface StoredWorktree extends WorktreeRecord {
   createdAt: string;
   endedAt?: string;
   anyway: boolean;
+  /** Worktrees in which one task is tried several times: they do not wait for each other, as one of them is merged. */
+  group?: string;
   overtaken: number;
   setup: { state: 'none' | 'done' | 'failed'; message?: string };
   intent?: Intent;

@@ -49,6 +49,10 @@ const typed = (agent: string): string[][] => [
     ['send', '@last', 'hello'],
     ['kill', '@last'],
   ],
+  ...[
+    ['run', 'write it', '--agents', `${agent},${agent}`],
+    ['compare', '@last'],
+  ],
   ...[['run', 'write sum', '--agent', agent], ['runs'], ['run', 'show', '@last'], ['run', 'log', '@last']],
   ...['approve', 'resume', 'retry', 'skip', 'continue', 'abort', 'hold', 'step', 'go', 'replay'].map((verb) => [
     ...['run', verb, '@last'],

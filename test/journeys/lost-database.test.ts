@@ -74,3 +74,23 @@ verifies('J-40').test(
   },
   240_000,
 );
+
+verifies('J-41').test(
+  'a cursor from before a reset of the home is told, and reading without it shows everything there is',
+  async () => {
+    const agent = rig.world.script('talks', [{ say: 'One.' }, { say: 'Two.' }, { say: 'Three.' }]);
+    expect((await rig.reef('spawn', agent, 'Talk', '--wait')).code).toBe(0);
+    const { nextCursor } = await rig.json('output', 'talk');
+    await loseDatabase();
+    rmSync(rig.world.home.snapshot, { force: true });
+    const short = rig.world.script('short', [{ say: 'After the reset.' }]);
+    expect((await rig.reef('spawn', short, 'Begin anew', '--wait')).code).toBe(0);
+    for (const asked of [['output', 'begin anew'], ['events']]) {
+      const refused = await rig.reef(...asked, '--since', nextCursor);
+      expect([asked, refused.code, refused.err]).toEqual([asked, 4, expect.stringMatching(/^cursor_unknown: /)]);
+      expect(refused.err).toContain('read again without one');
+    }
+    expect((await rig.reef('output', 'begin anew')).out).toContain('After the reset.');
+  },
+  90_000,
+);

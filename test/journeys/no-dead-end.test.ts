@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -14,6 +15,7 @@ import {
   writes,
 } from '../e2e/runs-rig.ts';
 import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 
 const rig = new RunsRig();
 const marker = () => join(rig.world.root, 'prepared');
@@ -38,11 +40,12 @@ function shows(state: TaskState, { out, err }: Spoken, id: string, blocker = '')
 }
 
 /** Types what the state says, as it is written there. */
-async function types(state: TaskState, command: string, id: string): Promise<Spoken> {
+async function types(state: TaskState, command: string, id: string, agent = 'claude'): Promise<Spoken> {
   const steps: readonly { type: string }[] = TASK_STATES[state].steps;
   expect(steps.map(({ type }) => type)).toContain(command);
   const words = command.replace('ID', id).split(' ').slice(1);
-  return rig.reef(...words.map((word) => (word === '"…"' ? 'Go on, please' : word)));
+  const said: Record<string, string> = { '"…"': 'Go on, please', claude: agent };
+  return rig.reef(...words.map((word) => said[word] ?? word));
 }
 
 const run = (task: string, blocks: Parameters<typeof byBlock>[0], ...flags: string[]) =>
@@ -118,7 +121,10 @@ verifies('J-23').test(
     ]);
     shows('halted', halted, await lastRun());
     // One that changed files and said nothing at all goes on to the gates.
-    const silent = rig.world.script('silent', { steps: [writes('sum.mjs', ADDS), { say: 'Written.' }], onMessage: [] });
+    const silent = rig.world.script('silent', {
+      steps: [writes('sum.mjs', `${ADDS}// silent\n`), { say: 'Written.' }],
+      onMessage: [],
+    });
     expect((await rig.reef('run', 'Quick', 'Say nothing', '--agent', silent, '--follow')).code).toBe(0);
   },
   120_000,
@@ -170,4 +176,115 @@ verifies('J-01').test(
     expect((await rig.reef('wait', right)).code).toBe(0);
   },
   90_000,
+);
+
+/** Commits to the checkout of the target, as somebody else would meanwhile; an agent of a sandbox could not. */
+const elsewhere = (script: string) => {
+  const { repository } = rig.world;
+  return {
+    shell: [
+      'sh',
+      '-c',
+      `cd '${repository}' && { ${script}
+} && git add -A && git commit -qm elsewhere`,
+    ],
+  };
+};
+
+verifies('J-01').test(
+  'work that conflicts again and again says so, and the target can be brought in by an agent or by hand',
+  async () => {
+    await writeFile(marker(), '');
+    rig.commit({ 'list.txt': 'one\n' }, 'list');
+    // Each time it is given back, the target has moved on once more.
+    const moves = [
+      { shell: ['sh', '-c', "sed -i '/^[<=>]\\{7\\}/d' list.txt; echo mine >> list.txt"] },
+      elsewhere('printf \'one\\n%s\\n\' "$(date +%s%N)" > list.txt'),
+      done('Done.'),
+    ];
+    const blocks = { Quick__Write: [...WRITES_IT_RIGHT.slice(0, 1), ...moves] };
+    const agent = rig.world.script('moves', { steps: byBlock(blocks), onResume: byBlock(blocks) });
+    const refused = await rig.reef('run', 'Quick', 'Conflict', '--agent', agent, '--accept', '--follow');
+    const id = await lastRun();
+    expect([refused.code, refused.out]).toEqual([1, expect.stringMatching(/^success, not merged.*list\.txt/ms)]);
+    shows('conflict', refused, id);
+    expect((await types('conflict', 'reef diff ID', id)).out).toContain('list.txt');
+    const marked = await types('conflict', 'reef worktree update ID', id);
+    expect([marked.code, marked.out]).toEqual([1, expect.stringContaining('Both sides changed: list.txt')]);
+    const resolver = rig.world.script('resolver', {
+      steps: [{ shell: ['sh', '-c', "sed -i '/^[<=>]\\{7\\}/d' list.txt"] }, done('Resolved.')],
+    });
+    const resolved = await types('conflict', 'reef worktree update ID --agent claude', id, resolver);
+    expect([resolved.code, resolved.err]).toEqual([0, '']);
+    const [newest] = (await rig.json('runs')).runs;
+    expect((await rig.reef('run', 'show', newest.runId, '--wait')).code).toBe(0);
+    expect((await types('conflict', 'reef accept ID', id)).out).toMatch(/^merged as/m);
+  },
+  180_000,
+);
+
+verifies('J-01').test(
+  'a gate that fails on what would be merged says so, and mending it by hand leads to the merge',
+  async () => {
+    await writeFile(marker(), '');
+    // Each time, the target forbids just what the agent has written, of which the agent knows nothing.
+    const moves = [
+      writes('sum.mjs', ADDS),
+      { shell: ['sh', '-c', 'date +%s%N > mark.txt'] },
+      elsewhere(
+        [
+          'mark=$(cat "$OLDPWD/mark.txt"); cat > "no-$mark.test.mjs" <<END',
+          "import { ok } from 'node:assert/strict'; import { existsSync, readFileSync } from 'node:fs'; import { test } from 'node:test';",
+          "test('no $mark', () => ok(!existsSync('mark.txt') || !readFileSync('mark.txt', 'utf8').includes('$mark')));",
+          'END',
+        ].join('\n'),
+      ),
+      done('Done.'),
+    ];
+    const blocks = { Quick__Write: moves };
+    const agent = rig.world.script('wants', { steps: byBlock(blocks), onResume: byBlock(blocks) });
+    const refused = await rig.reef('run', 'Quick', 'Break it', '--agent', agent, '--accept', '--follow');
+    const id = await lastRun();
+    expect([refused.code, refused.out]).toEqual([1, expect.stringMatching(/^success, not merged/m)]);
+    shows('gates_failed', refused, id);
+    const again = await types('gates_failed', 'reef accept ID', id);
+    expect([again.code, again.err]).toEqual([1, expect.stringMatching(/^gates_failed: /)]);
+    const updated = await types('gates_failed', 'reef worktree update ID', id);
+    expect([updated.code, updated.out]).toEqual([1, expect.stringContaining('failed')]);
+    const { path } = (await rig.json('run', 'show', id)).runs[0];
+    await writeFile(join(path, 'mark.txt'), 'none\n');
+    expect((await types('gates_failed', 'reef worktree gates ID', id)).code).toBe(0);
+    expect((await types('gates_failed', 'reef accept ID', id)).out).toMatch(/^merged as/m);
+  },
+  240_000,
+);
+
+verifies('J-01').test(
+  'after a restart of the machine a run says that its agent was lost, and going on works',
+  async () => {
+    await writeFile(marker(), '');
+    const lasts = { shell: ['sh', '-c', 'test -e again || { touch again; exec sleep 600; }'] };
+    const agent = rig.world.script('lasts', {
+      steps: byBlock({ Quick__Write: [lasts, writes('late.txt', 'l\n'), done('Done.')] }),
+    });
+    await rig.reef('run', 'Quick', 'Last for long', '--agent', agent);
+    const id = await lastRun();
+    const { jobId } = await eventually(
+      async () => (await rig.json('output', id)).events?.find(({ type }: { type: string }) => type === 'started'),
+      (found) => found !== undefined,
+    ).then(({ agentId }) => ({ jobId: agentId }));
+    await rig.world.killDaemon();
+    // Everything that ran is gone, and what was noted belongs to another boot.
+    const noted = join(rig.world.home.dir, 'jobs', jobId, '1', 'pid');
+    const identity = JSON.parse(readFileSync(noted, 'utf8'));
+    process.kill(-identity.pid, 'SIGKILL');
+    writeFileSync(noted, JSON.stringify({ ...identity, bootId: '00000000-0000-0000-0000-000000000000' }));
+    const lost = await rig.reef('run', 'show', id, '--wait');
+    expect(lost.code).toBe(3);
+    shows('halted', lost, id);
+    expect((await types('halted', 'reef run retry ID', id)).code).toBe(0);
+    await rig.reef('run', 'show', id, '--wait');
+    expect((await rig.reef('diff', id)).out).toContain('late.txt');
+  },
+  120_000,
 );

@@ -71,7 +71,11 @@ export const TASK_STATES = {
   aborted: { means: 'Somebody ended the run; its worktree is as it was.', steps: [SEE, GO_ON, MERGE, DROP] },
   gates_failed: {
     means: 'A gate failed on what would be merged.',
-    steps: [step('reef worktree gates ID', 'run the gates again, after you mended it'), MERGE, DROP],
+    steps: [
+      step('reef worktree update ID', 'bring the target in, to mend what it breaks'),
+      step('reef worktree gates ID', 'run the gates again, after you mended it'),
+      ...[MERGE, DROP],
+    ],
   },
   conflict: {
     means: 'The target has changed the same lines.',

@@ -11,6 +11,7 @@ import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { readResult } from '../agent/read-result.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { readableContent } from '../memory/segment.ts';
+import { compareAttempts } from './attempts.ts';
 import type { CallLog } from './call-log.ts';
 import type { RunPlanner } from './plan.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
@@ -50,8 +51,33 @@ export class RunOperations implements RunCore {
     this.#deps = deps;
   }
 
+  run(request: OperationRequest<'run'>, caller: Caller): Promise<RunSummary> {
+    return request.agents === undefined
+      ? this.#run(request, caller)
+      : this.#tryBySeveral(request.agents, request, caller);
+  }
+
+  /** One run for each agent. What would refuse one of them refuses all, before any has begun. */
+  async #tryBySeveral(
+    agents: readonly string[],
+    { agents: _, ...request }: OperationRequest<'run'>,
+    caller: Caller,
+  ): Promise<RunSummary> {
+    if (request.agent !== undefined) throw new ReefError('bad_request', 'Name either one agent or several.');
+    if (request.accept) throw new ReefError('bad_request', 'You choose which of them is merged: leave "accept" out.');
+    for (const agent of agents) await this.#deps.planner.plan({ ...request, agent }, caller);
+    const group = request.key ?? this.#deps.newId();
+    const runs: RunSummary[] = [];
+    for (const [index, agent] of agents.entries()) {
+      const key = request.key && `${request.key}#${index + 1}`;
+      runs.push(await this.#run({ ...request, agent, key }, caller, group));
+    }
+    const [first] = runs;
+    return this.#deps.status.summary(findRun(this.#deps.store, first?.runId ?? ''));
+  }
+
   /** The spec is stored first, so a repeat with the same key finds it. */
-  async run(request: OperationRequest<'run'>, caller: Caller): Promise<RunSummary> {
+  async #run(request: OperationRequest<'run'>, caller: Caller, group?: string): Promise<RunSummary> {
     const { store, starter } = this.#deps;
     const known = request.key === undefined ? undefined : store.runs.byKey<RunSpec>(request.key);
     if (known) return this.#deps.status.summary(known);
@@ -59,7 +85,8 @@ export class RunOperations implements RunCore {
     if (request.accept && target === undefined) {
       throw new ReefError('target_unknown', 'A run that starts from a commit has no branch to be merged into.');
     }
-    const doc = await this.#deps.planner.plan({ ...request, base }, caller);
+    const plan = await this.#deps.planner.plan({ ...request, base }, caller);
+    const doc = { ...plan, ...(group !== undefined && { group }) };
     const stored: StoredRun = { id: this.#deps.newId(), worktreeId: '', state: 'waiting', doc };
     const before = store.commit(() => this.#insert(stored, request.key));
     if (before) return this.#deps.status.summary(before);
@@ -88,6 +115,14 @@ export class RunOperations implements RunCore {
     } finally {
       takeBack?.();
     }
+  }
+
+  async run_compare({ id }: OperationRequest<'run_compare'>, caller: Caller): Promise<OperationOutput<'run_compare'>> {
+    const run = findTheirRun(this.#deps.store, id, caller);
+    if (run.doc.group === undefined) {
+      throw new ReefError('bad_request', `Only one agent works on the task of run ${run.id}.`);
+    }
+    return this.#deps.redact({ task: run.doc.task, attempts: await compareAttempts(this.#deps, run) });
   }
 
   async #await(

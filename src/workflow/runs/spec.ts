@@ -17,6 +17,8 @@ export interface RunSpec extends Omit<RunInput, 'runId' | 'worktree'> {
   base?: string;
   priority?: number;
   anyway: boolean;
+  /** Several agents try the task: what their runs have in common. */
+  group?: string;
   createdAt: string;
   by: string;
   /** The run it goes on with, and how often work came back from the merge by itself. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { defined } from '../../base/defined.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ChangeSignal } from '../../events/change-signal.ts';
 import { toReefError } from '../../protocol/errors.ts';
@@ -134,8 +135,8 @@ export class RunStarter {
 
   /** The same run always gets the same worktree. */
   async assignWorktree({ id, doc }: StoredRun): Promise<string> {
-    const { plan, base, priority, anyway, task } = doc;
-    const wanted = { ...(base !== undefined && { base }), ...(priority !== undefined && { priority }) };
+    const { plan, base, priority, anyway, task, group } = doc;
+    const wanted = defined({ base, priority, group });
     const record = await this.#deps.worktrees.submit({ taskId: id, title: titleOf(task), plan, anyway, ...wanted });
     this.#deps.store.commit(() => this.#deps.store.runs.setWorktree(id, record.id));
     return record.id;

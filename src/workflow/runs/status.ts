@@ -4,6 +4,7 @@ import type { Halt, Json, RunView } from '../../protocol/workflow.ts';
 import type { WorktreeView } from '../../protocol/worktrees.ts';
 import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
+import { attemptsOf } from './attempts.ts';
 import { isOfBudget } from './block-agents.ts';
 import { isTheirRun, type RunSpec, type StoredRun } from './spec.ts';
 import type { RunStarter } from './start.ts';
@@ -61,6 +62,7 @@ export class RunStatus {
       ...(worktree && this.#behind(worktree)),
       ...(status === 'success' && mergeOf(worktree, run.doc.accept)),
       ...this.#neighbours(run),
+      ...this.#attempts(run),
       ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
       createdAt: run.doc.createdAt,
       ...(endedAt !== undefined && { endedAt }),
@@ -71,6 +73,12 @@ export class RunStatus {
   #behind({ id, queue }: WorktreeView): Pick<RunSummary, 'behind'> {
     const behind = queue ? this.#deps.worktrees.waitsBehind(id) : [];
     return behind.length > 0 ? { behind } : {};
+  }
+
+  #attempts(run: StoredRun): Pick<RunSummary, 'agent' | 'attempts'> {
+    if (run.doc.group === undefined) return {};
+    const others = attemptsOf(this.#deps.store, run).filter(({ worktreeId }) => worktreeId !== run.worktreeId);
+    return { ...(run.doc.agent !== undefined && { agent: run.doc.agent }), attempts: others.map(({ id }) => id) };
   }
 
   #neighbours({ id, worktreeId, doc }: StoredRun): Pick<RunSummary, 'continues' | 'continuedBy'> {

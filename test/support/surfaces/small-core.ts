@@ -106,6 +106,7 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     run: async () => sampleRun({ status: 'queued' }),
     runs: async () => ({ runs: [sampleRun()] }),
     run_status: async () => ({ runs: [sampleRun()], view: sampleView() }),
+    run_compare: async () => ({ task: sampleRun().task, attempts: [] }),
     run_control: async () => sampleRun({ status: 'running' }),
     run_replay: async () => ({ runId: sampleRun().runId, walked: 'success', recorded: 'success', isSame: true }),
     run_log: async () => ({ runId: sampleRun().runId, visits: [] }),

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChangeSignal } from '../../../events/change-signal.ts';
-import { ReefError } from '../../../protocol/errors.ts';
 import type { Change } from '../../../protocol/events.ts';
 import type { Caller, Core, OperationOutput } from '../../../protocol/operations.ts';
 import type { Changes } from '../../../store/changes.ts';
@@ -49,7 +48,6 @@ export async function streamEvents(deps: Deps, reader: Reader): Promise<void> {
   const { core, news, limits } = deps;
   const { response, signal, caller } = reader;
   const since = reader.since ?? String(news.lastSeq());
-  refuseFuture(since, news.lastSeq());
   let place: Place = { since, version: news.changes.version, limit: PAGE };
   // A bad cursor is refused while there is still an answer to refuse with.
   await core.events({ since, limit: 1, waitMs: 0 }, caller, signal);
@@ -64,13 +62,6 @@ export async function streamEvents(deps: Deps, reader: Reader): Promise<void> {
     if (response.writableNeedDrain && !(await drained(reader, limits.stallMs))) return;
   }
   response.end();
-}
-
-/** A log that was lost and begun anew counts from its beginning: whoever asks for later ones would wait for ever. */
-function refuseFuture(since: string, last: number): void {
-  if (/^\d+$/.test(since) && Number(since) > last) {
-    throw new ReefError('bad_cursor', `There is no event ${since.slice(0, 64)} yet: the last one is ${last}`);
-  }
 }
 
 /** Waits for news and writes what the reader takes of them. The rest is not kept but read again. */

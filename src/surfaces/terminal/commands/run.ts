@@ -1,4 +1,5 @@
 import type { OperationInput } from '../../../protocol/operations.ts';
+import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
 import { parseSeconds } from '../../render/quantities.ts';
 import { runDetails, runOutcome, runTable } from '../../render/run.ts';
@@ -10,7 +11,8 @@ import { follow, openLog, theRun, toldUntilNow, waitToEnd } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
 import { acceptWorktree } from './worktree.ts';
 
-interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget'> {
+interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget' | 'agents'> {
+  agents?: string;
   budgetTokens?: number;
   budgetTime?: string;
   wait?: true;
@@ -24,6 +26,7 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
   const input = runInput(cli, (await textArgument(cli, task)) ?? '', options);
   if (cli.isInteractive && !cli.json) await (await import('./init.ts')).prepareFirstRun(cli);
   const started = await client.call('run', { ...input, workflow });
+  if (started.attempts) return toldOfAttempts(cli, client, { started, isWaited: options.follow ?? options.wait });
   if (options.follow) return followToMerge(cli, client, started.runId);
   if (options.wait) return waitToEnd(cli, client, started.runId);
   cli.print(started, () => `${started.runId}  ${started.status}`);
@@ -32,10 +35,25 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
   return 0;
 };
 
+interface Started {
+  started: RunSummary;
+  isWaited: true | undefined;
+}
+
+/** Several agents try the task. */
+async function toldOfAttempts(cli: Cli, client: Client, { started, isWaited }: Started): Promise<number> {
+  const ids = [started.runId, ...(started.attempts ?? [])];
+  if (isWaited) return (await import('./attempts.ts')).followAttempts(cli, client, ids);
+  cli.print(started, () => ids.join('\n'));
+  if (!cli.json) cli.talk(`  reef compare ${started.runId}  see them side by side\n  reef inbox  see what they ask`);
+  return 0;
+}
+
 function runInput(cli: Cli, task: string, options: RunOptions): OperationInput<'run'> {
-  const { budgetTokens, budgetTime, wait, follow: _follow, agent, ...same } = options;
+  const { budgetTokens, budgetTime, wait, follow: _follow, agent, agents, ...same } = options;
   const budget = { tokens: budgetTokens, seconds: parseSeconds(budgetTime, '--budget-time') };
-  return { task, ...folder(cli), ...same, agent: agent && absoluteScript(agent, cli.cwd), budget };
+  const named = agents?.split(',').map((each) => absoluteScript(each.trim(), cli.cwd));
+  return { task, ...folder(cli), ...same, agent: agent && absoluteScript(agent, cli.cwd), agents: named, budget };
 }
 
 export const runs: Command<{ all?: true }> = async (cli, _args, { all }) => {

@@ -17,7 +17,14 @@ async function reef(args: string[]): Promise<{ code: number; out: string }> {
 /** Where each operation is found on the command line; a face that lacks one says why. */
 const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ spawn: ['spawn'], status: ['status', 'ps'], send: ['send'], output: ['output'], kill: ['kill'], wait: ['wait'] },
-  ...{ interrupt: ['interrupt'], resume: ['resume'], inbox: ['inbox'], run: ['run'], runs: ['runs'] },
+  ...{
+    interrupt: ['interrupt'],
+    resume: ['resume'],
+    inbox: ['inbox'],
+    run: ['run'],
+    runs: ['runs'],
+    run_compare: ['compare'],
+  },
   ...{
     run_status: ['run show'],
     run_control: ['run resume', 'run hold'],

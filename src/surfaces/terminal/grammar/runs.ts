@@ -18,6 +18,7 @@ function taskCommands(program: Command, run: Run): void {
     .argument('<workflow-or-task>', 'a node of the workflow file, test-fix or full-gates; alone, it is the task')
     .argument('[task]', 'what should be done; - reads it from standard input')
     .option('--agent <agent>', 'agent for blocks that name none (default: claude)')
+    .option('--agents <agents>', 'let each of these try the task, with commas between them; then you choose one')
     .option('--model <model>', 'model for the same blocks')
     .option('--plan <glob>', 'files that the task will change; may be repeated', collect)
     .option('--base <revision>', 'branch or commit to start from (default: the current branch)')
@@ -58,6 +59,12 @@ function taskCommands(program: Command, run: Run): void {
     .command('replay')
     .description('Check that the recorded results lead to the same end; runs nothing');
   define(replay.argument('<id>', RUN_ID), 'replayRun');
+  const compare = program
+    .command('compare')
+    .description('Show side by side what several agents made of one task: gates, change, tokens, cost')
+    .argument('<id>', RUN_ID);
+  const attempts = definer(run, () => import('../commands/attempts.ts'));
+  attempts(compare, 'compareAttempts', 'reef compare @last');
   const runs = program.command('runs').description('List active runs, and the last ones that ended');
   define(runs.option('--all', 'also those that ended long ago'), 'runs');
 }
