@@ -2,59 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { plainGit, writeFiles } from '../support/repository.ts';
 import { until } from '../support/wait.ts';
-import { inChromium, type PageRig, pageTests, untilThereIs } from './page-rig.ts';
+import { enter, inChromium, pageTests, untilThereIs } from './page-rig.ts';
+import { ADDS, makeProject, SUBTRACTS, worked, writes } from './project-rig.ts';
 
 /** The screens of worktrees: what agents changed, looked at, commented on, judged and merged. */
 
 const { rig } = pageTests();
-
-const ADDS = 'export const sum = (a, b) => a + b;\n';
-const SUBTRACTS = 'export const sum = (a, b) => a - b;\n';
-const PROJECT = {
-  'package.json': '{"type":"module","scripts":{"test":"node check.mjs"}}\n',
-  'check.mjs': [
-    "import { existsSync } from 'node:fs';",
-    "const { sum } = existsSync('sum.mjs') ? await import('./sum.mjs') : { sum: () => 5 };",
-    "if (sum(2, 3) !== 5) throw new Error('not five');\n",
-  ].join('\n'),
-  'notes.txt': 'one\ntwo\nthree\n',
-};
-
-/** A project with one gate that a person has trusted. */
-async function project(): Promise<PageRig & { git: ReturnType<typeof plainGit> }> {
-  const all = await rig();
-  const { repository, env, client } = all.world;
-  const git = plainGit(repository, env);
-  git('config', 'user.name', 'The User');
-  git('config', 'user.email', 'user@example.invalid');
-  writeFiles(repository, PROJECT);
-  git('add', '-A');
-  git('commit', '-qm', 'project');
-  const { items } = await client.call('trust', {});
-  await client.call('trust', { hashes: items.map(({ hash }) => hash) });
-  return { ...all, git };
-}
-
-/** A scripted agent that has done its first turn in a worktree of its own. */
-async function worked(
-  { world }: PageRig,
-  name: string,
-  script: unknown,
-): Promise<{ id: string; worktree: string; path: string }> {
-  const agent = world.script(name, script);
-  const order = { agent, task: `Write ${name}`, worktree: name, keep: true, sandbox: false };
-  const { agentId: id, worktree = '' } = await world.client.call('spawn', order);
-  await world.until(id, ({ activity, turns }) => activity === 'idle' && turns >= 1);
-  const { worktrees } = await world.client.call('worktrees', {});
-  return { id, worktree, path: worktrees.find((each) => each.id === worktree)?.path ?? '' };
-}
-
-const wrong = (more: object = {}) => ({
-  steps: [{ edit: { path: 'sum.mjs', content: SUBTRACTS } }, { say: 'Written.' }],
-  ...more,
-});
 
 const accept = (page: Page) => page.getByRole('button', { name: 'Accept into main' });
 const isOff = async (page: Page) => (await accept(page).getAttribute('aria-disabled')) === 'true';
@@ -64,15 +18,12 @@ const comment = (page: Page, text: string) =>
 inChromium('U-33', 'U-36').test(
   'a worktree is looked at, its review reaches the agent, stale gates switch accept off, and accept merges',
   async () => {
-    const all = await project();
+    const all = await makeProject(await rig());
     const go = join(all.world.root, 'go');
-    const { id, path } = await worked(
-      all,
-      'sum',
-      wrong({
-        onMessage: [{ say: 'I heard: {message}' }, untilThereIs(go), { edit: { path: 'sum.mjs', content: ADDS } }],
-      }),
-    );
+    const { id, path } = await worked(all, 'sum', {
+      steps: writes('sum.mjs', SUBTRACTS),
+      onMessage: [{ say: 'I heard: {message}' }, untilThereIs(go), { edit: { path: 'sum.mjs', content: ADDS } }],
+    });
     const { page } = await all.signIn('/worktrees');
     await page.getByText('1 file changed').waitFor();
     await page.keyboard.press('j');
@@ -114,5 +65,106 @@ inChromium('U-33', 'U-36').test(
     await page.getByText('Merged', { exact: true }).waitFor();
     expect(all.git('show', 'main:sum.mjs')).toBe(ADDS.trim());
     expect(all.git('show', 'main:later.txt')).toBe('not judged');
+  },
+);
+
+inChromium('U-33', 'U-36').test(
+  'a review of a file that changed meanwhile is refused and kept; moved to the present line it arrives, once',
+  async () => {
+    const all = await makeProject(await rig());
+    const { id, worktree, path } = await worked(all, 'sum', {
+      steps: writes('sum.mjs', SUBTRACTS),
+      onMessage: [{ say: 'I heard: {message}' }],
+    });
+    const { page } = await all.signIn(`/worktrees/${worktree}`);
+    await page.getByRole('button', { name: 'Comment on added line 1 of sum.mjs' }).click();
+    await comment(page, 'It has to add.');
+    writeFileSync(join(path, 'sum.mjs'), `// sums\n${SUBTRACTS}`);
+    await page.getByRole('button', { name: 'Send review: 1 comment' }).click();
+    await page.getByRole('alert').getByText('Changed since they were commented on: sum.mjs').waitFor();
+    const kept = () => page.getByRole('textbox', { name: 'Comment on line 1 of sum.mjs' }).inputValue();
+    expect(await kept()).toBe('It has to add.');
+    await page.getByText('The files have changed since you looked.').waitFor();
+
+    await page.goto(`${all.address}/`);
+    await enter(page, all.world, `/worktrees/${worktree}`);
+    await page.getByText('1 comment on what has changed since.').waitFor();
+    expect(await kept()).toBe('It has to add.');
+    await page.getByRole('button', { name: 'Move to line 2' }).click();
+    await page.getByRole('button', { name: 'Send review: 1 comment' }).click();
+    await page.getByText('The agent goes on with it').waitFor();
+    await all.world.until(id, ({ turns, activity }) => turns >= 2 && activity === 'idle');
+    expect(JSON.stringify(await all.world.events(id))).toContain('sum.mjs, line 2:');
+    expect((await all.world.job(id)).turns).toBe(2);
+    expect(await page.getByRole('textbox', { name: 'About all of it' }).inputValue()).toBe('');
+  },
+);
+
+const fits = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
+
+inChromium('U-33', 'U-35').test(
+  'the radar shows who writes the same lines; a long change is virtual; nothing is too wide for a phone',
+  async () => {
+    const all = await makeProject(await rig());
+    const lines = Array.from({ length: 4_000 }, (_, at) => `line ${at + 1} ${'and so on '.repeat(at % 20)}`).join('\n');
+    const two = await worked(all, 'first', [
+      ...writes('notes.txt', 'one\nzwei\nthree\n'),
+      ...writes('long.txt', `${lines}\n`),
+    ]);
+    await worked(all, 'second', writes('notes.txt', 'one\ndeux\nthree\n'));
+    const { page } = await all.signIn('/worktrees');
+    await page.getByText('hot with first').waitFor();
+    await page.getByRole('tab', { name: 'Radar' }).click();
+    await page.getByRole('button', { name: 'hot: first and second, 1 file' }).click();
+    const shared = page.getByRole('region', { name: 'Shared files' });
+    await shared.getByText('notes.txt').waitFor();
+    await shared.getByText('lines 2').waitFor();
+    await page.setViewportSize({ width: 375, height: 800 });
+    expect(await fits(page)).toBe(true);
+    await page.getByRole('tab', { name: 'List' }).click();
+    expect(await fits(page)).toBe(true);
+
+    await page.goto(`${all.address}/`);
+    await enter(page, all.world, `/worktrees/${two.worktree}`);
+    await page.getByText('+line 1', { exact: true }).waitFor();
+    expect(await fits(page)).toBe(true);
+    expect(await page.locator('.change-line').count()).toBeLessThan(200);
+    await page.getByText('2 files', { exact: true }).click();
+    await page.getByRole('button', { name: 'notes.txt' }).first().click();
+    await page.getByText('zwei').waitFor();
+    expect(await page.locator('.change-line').count()).toBeLessThan(200);
+  },
+);
+
+inChromium('U-33', 'U-35').test(
+  'without worktrees, without such a one, and without the daemon the page says so; what is discarded can come back',
+  async () => {
+    const all = await makeProject(await rig());
+    const { page } = await all.signIn('/worktrees');
+    await page.getByRole('heading', { name: 'There is no worktree' }).waitFor();
+    const { id, worktree } = await worked(all, 'sum', writes('sum.mjs', ADDS));
+    await page.getByRole('link', { name: 'sum', exact: true }).click();
+    await page.getByRole('textbox', { name: 'About all of it' }).fill('Well done.');
+    await all.world.stopDaemon();
+    await page.getByText('This is what was there when the connection was lost.').waitFor();
+    const send = page.getByRole('button', { name: 'Send review' });
+    expect([await send.getAttribute('aria-disabled'), await send.getAttribute('title')]).toEqual([
+      'true',
+      'Not connected',
+    ]);
+    await all.world.client.call('status', {});
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'About all of it' }).inputValue()).toBe('Well done.');
+
+    await all.world.client.call('kill', { id });
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'Discard it? Its work is kept' }).click();
+    await page.getByText('Discarded', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Bring it back' }).click();
+    await page.getByText('export const sum = (a, b) => a + b;').waitFor();
+    await page.goto(`${all.address}/`);
+    await enter(page, all.world, `/worktrees/${worktree.slice(0, -2)}`);
+    await page.getByRole('heading', { name: 'No such worktree' }).waitFor();
   },
 );

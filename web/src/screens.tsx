@@ -35,6 +35,12 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/worktree/worktree.tsx').then(({ Worktree }) => Worktree),
   },
   {
+    name: 'new',
+    title: 'New task',
+    path: 'new',
+    load: () => import('./screens/new/new.tsx').then(({ New }) => New),
+  },
+  {
     name: 'job',
     title: 'Job',
     path: 'jobs',

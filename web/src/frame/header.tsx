@@ -3,6 +3,7 @@ import { clock, plural } from '../format.ts';
 import { openQuestions } from '../store/home.ts';
 import { Dot } from '../widgets/badge.tsx';
 import { Button } from '../widgets/button.tsx';
+import { Icon } from '../widgets/icon.tsx';
 import { openDialog } from './keys.ts';
 
 function open(dialog: 'palette' | 'help'): void {
@@ -21,6 +22,10 @@ export function Header() {
         </a>
       )}
       <ConnectionState />
+      <a class="button quiet new-link" href="/new" aria-keyshortcuts="n">
+        <Icon name="plus" />
+        <span>New</span>
+      </a>
       <Button kind="quiet" icon="search" label="Find (Ctrl K)" onClick={() => open('palette')} />
       <Button kind="quiet" icon="question" label="Keys and settings (?)" onClick={() => open('help')} />
     </header>

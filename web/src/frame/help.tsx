@@ -9,6 +9,7 @@ import { openDialog } from './keys.ts';
 
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Ctrl K', 'Find a screen, a task or a command'],
+  ['n', 'New task'],
   ['q', 'Next question'],
   ['y · s · d', 'In a question: allow once, for this session, deny'],
   ['1 … 9', 'In a question: choose an option'],
