@@ -1,18 +1,20 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { errorTable } from '../src/protocol/error-table.ts';
 import type { Operation } from '../src/protocol/operation.ts';
 import { operations } from '../src/protocol/operations.ts';
+import { lokiTable } from '../src/runtime/loki/loki-table.ts';
 import { TASK_STATES } from '../src/surfaces/render/next-steps.ts';
 import { citations } from '../test/requirements/citations.ts';
 import { requirementRows } from '../test/requirements.ts';
 
-/** Pages that are tables of the code, written from the code: `node scripts/generate-docs.ts`. */
+/** Pages that are tables of the code, or hold one, written from the code: `node scripts/generate-docs.ts`. */
 export const pages = {
   'docs/errors.md': errorsPage,
   'docs/tools.md': toolsPage,
   'docs/status.md': statusPage,
   'docs/states.md': statesPage,
+  'docs/runtime.md': runtimePage,
 };
 
 const NOTE = '<!-- Written by scripts/generate-docs.ts; do not edit. -->';
@@ -57,6 +59,19 @@ agents that live; a job that was lost is shown as failed.
 |---|---|---|
 ${rows.join('\n')}
 `;
+}
+
+const LOKI = /(<!-- loki: [^\n]*-->\n)[\s\S]*(\n<!-- \/loki -->)/;
+
+/** Written by people but for one table. */
+function runtimePage(): string {
+  const page = readFileSync(new URL('../docs/runtime.md', import.meta.url), 'utf8');
+  const rows = lokiTable.map(({ file, keys = [], loads, works, differs = '' }) => {
+    const what = [`\`${file}\``, ...(keys.length === 0 ? [] : [keys.map((key) => `\`${key}\``).join(' ')])].join(': ');
+    return `| ${cell(what)} | ${loads ? 'yes' : 'no'} | ${works ? 'yes' : 'no'} | ${cell(differs)} |`;
+  });
+  const table = `| file, and keys in it | loads | works | differs |\n|---|---|---|---|\n${rows.join('\n')}`;
+  return page.replace(LOKI, (_, begin: string, end: string) => `${begin}\n${table}\n${end}`);
 }
 
 function toolsPage(): string {

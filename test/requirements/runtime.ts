@@ -107,7 +107,7 @@ export const runtime = page('runtime', {
   'R-154': { from: '+', says: 'chat cycles leave no process and no lock', status: 'done' },
   'R-155': { from: '+', says: 'hybrid recall is at least that of either part', status: 'done' },
   'R-156': { from: '+', says: 'reef ask --dry-run starts within 2 times an empty node', status: 'done' },
-  'R-160': { from: 'seed 001', says: "Loki's own folder loads: every shipped agent, role, macro and tool", status: 'todo', because: 'not built yet: it came after the first build' },
+  'R-160': { from: 'seed 001', says: "Loki's own folder loads: every shipped agent, role, macro and tool", status: 'done' },
   'R-161': { from: 'seed 001', says: 'tools are sent only to models declared to support them, and the smaller promises of the seed hold', status: 'done' },
   'R-162': { from: 'seed 001', says: 'answers are rendered: streamed Markdown, highlighted code, themes', status: 'todo', because: 'ask and chat render; reef output and the benches of first token and memory do not exist yet' },
   'R-163': { from: '+', says: 'the prompt has bracketed paste, history search and completion of values', status: 'todo', because: 'not built yet: it came after the first build' },

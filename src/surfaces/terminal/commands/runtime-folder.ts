@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { listAgents, loadAgentSpec } from '../../../runtime/agent-spec/load.ts';
-import { importFolder } from '../../../runtime/config/import-folder.ts';
+import { importFolder } from '../../../runtime/loki/import-folder.ts';
 import { loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
 import { createPaths, listMacros, listRags } from '../../../runtime/paths.ts';
 import type { BuildReport } from '../../../runtime/rag/index/build.ts';
@@ -69,8 +69,13 @@ export const importConfig: Command<{ from: string }> = async (cli, _args, { from
     printable(
       [
         `Copied ${report.copied.length} files to ${paths.configDir()}`,
-        ...report.notUsed.map(({ path, why }) => `not imported: ${path}: ${why}`),
-        ...report.secrets.map((name) => `secrets are not copied: reef vault add ${name}`),
+        ...report.differs.map(({ path, why }) => `differs here: ${path}: ${why}`),
+        ...report.notUsed.map(({ path, why }) => `not used: ${path}: ${why}`),
+        ...(report.secrets.length === 0
+          ? []
+          : [
+              `secrets are not copied: enter those you use again with \`reef vault add NAME\`: ${report.secrets.join(', ')}`,
+            ]),
       ].join('\n'),
     ),
   );
