@@ -2,6 +2,7 @@ import { runBenches } from '../run-benches.ts';
 import { benchStart } from '../start.ts';
 import { benchMetaTools, benchPool, benchTransitions } from './mcp.ts';
 import { benchIndex, benchQuality } from './rag.ts';
+import { benchTerminal } from './terminal.ts';
 
 await runBenches({
   start: benchStart,
@@ -10,4 +11,5 @@ await runBenches({
   'meta-tools': benchMetaTools,
   quality: benchQuality,
   index: benchIndex,
+  terminal: benchTerminal,
 });

@@ -1,9 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, vi } from 'vitest';
 import { verifies } from '../support/verifies.ts';
 import { Chat, TMUX } from './chat-rig.ts';
-import { makeUser, type User } from './runtime-rig.ts';
+import { makeWorld } from './harness.ts';
+import { makeUser, REEF, type User } from './runtime-rig.ts';
+
+const run = promisify(execFile);
 
 // Several programs one after the other.
 vi.setConfig({ testTimeout: 180_000 });
@@ -115,4 +120,34 @@ proves('R-162').test('.set highlight false holds from the next answer on', async
   await chat.step({ line: '.set highlight false', shows: />$/ });
   await chat.step({ line: 'show', shows: /\nSome \*\*bold\*\* words\.\n\S*>$/ });
   await chat.step({ line: '.info', shows: /\nhighlight +false/ });
+});
+
+proves('R-162').test('reef output renders what an agent says, between its other events', async () => {
+  const world = makeWorld();
+  try {
+    const said =
+      '# Done\n\nSome **bold** words:\n\n```js\nlet a = 1;\n\nlet b = 2;\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |';
+    const agent = world.script('speaker', [{ say: said }, { say: 'It is **over**.' }]);
+    const { agentId } = await world.client.call('spawn', { agent, task: 'x' });
+    await world.until(agentId, ({ endedAt }) => endedAt !== undefined);
+    const { NO_COLOR: _, ...env } = world.env;
+    const write = (path: string, text: string) => {
+      const file = join(world.root, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+      return file;
+    };
+    const seat = { root: world.root, cwd: world.repository, env: { ...env, TERM: 'xterm-256color', TZ: 'UTC' }, write };
+    await using chat = Chat.start(seat, ['output', agentId], { columns: 80, rows: 40 });
+    await chat.until(/\[ended 0\]/);
+    const looks = chat.looks().replace(/\d\d:\d\d:\d\d/g, '<time>');
+    expect(looks).toMatch(/■ done after \w+\n {11}It is ‹1›over‹›\.\n/);
+    await expect(looks.slice(looks.indexOf('turn 1'), looks.indexOf('■ done'))).toMatchFileSnapshot(
+      join(GOLDEN, 'output-80.txt'),
+    );
+    const piped = await run(process.execPath, [REEF, 'output', agentId], { cwd: world.repository, env });
+    expect(piped.stdout).toContain('Some **bold');
+  } finally {
+    await world.close();
+  }
 });

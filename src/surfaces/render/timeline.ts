@@ -10,7 +10,8 @@ import type { Style } from './style.ts';
 export type LoggedEvent = OperationOutput<'output'>['events'][number];
 
 const DIFF_LINES = 20;
-const GUTTER = ' '.repeat('12:34:56 m '.length);
+/** As wide as the time and the mark of an event. */
+export const GUTTER = ' '.repeat('12:34:56 m '.length);
 
 /** One event, with its time unless it continues the text of the event before. */
 export function renderEvent(event: LoggedEvent, previous: LoggedEvent | undefined, style: Style): string {
@@ -140,7 +141,8 @@ function colour(entry: Entry, text: string, { paint }: Style): string {
   return entry.colour ? paint(entry.colour, text) : text;
 }
 
-function isContinued(event: LoggedEvent, previous: LoggedEvent | undefined): boolean {
+/** The same voice goes on. */
+export function isContinued(event: LoggedEvent, previous: LoggedEvent | undefined): boolean {
   if (event.type !== 'progress' || previous?.type !== 'progress') return false;
   const { kind, parent } = event.payload;
   return (

@@ -8,6 +8,15 @@ export type Part = (typeof PARTS)[number];
 /** Parameters of an SGR sequence for each part. */
 export type Theme = Readonly<Record<Part, string>>;
 
+/** How answers are shown. */
+export interface AnswerLook {
+  theme: Theme;
+  /** At how many columns text is broken between words. `no`: it is left to the terminal, which breaks anywhere. */
+  wrap: 'no' | 'auto' | number;
+  /** Breaks long lines of code as well. */
+  wrapCode: boolean;
+}
+
 const SHAPES = { strong: '1', emphasis: '3', strike: '9', inserted: '32', deleted: '31' } as const;
 
 /** Of the sixteen colours only: a person has chosen those for this terminal. */

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { verifies } from '../../../../test/support/verifies.ts';
+import { AnswerText } from '../../render/answer/answer-text.ts';
 import { DARK } from '../../render/answer/theme.ts';
 import { AnswerView, type Size } from './answer-view.ts';
+
+const open = (wrap: 'auto' | 'no') => async (columns: () => number) =>
+  new AnswerText({ theme: DARK, wrap, wrapCode: false }, columns);
 
 /** A terminal that knows what the view uses, and refuses all else. It never moves or loses what has left its top. */
 class Terminal {
@@ -72,7 +76,7 @@ The end`;
 
 async function shown(pieces: readonly string[], size: Size): Promise<string[]> {
   const terminal = new Terminal(size);
-  const view = new AnswerView({ theme: DARK, wrap: 'auto', wrapCode: false }, terminal);
+  const view = new AnswerView(open('auto'), terminal);
   for (const piece of pieces) await view.part(piece);
   await view.end();
   while (terminal.lines.at(-1) === '') terminal.lines.pop();
@@ -153,11 +157,38 @@ verifies('R-162').test('on the smallest of screens no word is lost and none is t
 
 test('what others write stands between two parts of the answer, and neither is lost', async () => {
   const terminal = new Terminal({ columns: 60, rows: 20 });
-  const view = new AnswerView({ theme: DARK, wrap: 'no', wrapCode: false }, terminal);
+  const view = new AnswerView(open('no'), terminal);
   await view.part('One **two** thr');
   view.pause();
   terminal.write('A note.\n');
   await view.part('ee\nfour **five**\n\n**six**');
   await view.end();
   expect(terminal.lines).toEqual(['One **two** thr', 'A note.', 'ee', 'four five', '', 'six', '']);
+});
+
+verifies('R-162').test('the first word is written at once, before anything is opened that renders', () => {
+  const terminal = new Terminal({ columns: 60, rows: 20 });
+  const view = new AnswerView(() => Promise.reject(new Error('too early')), terminal);
+  void view.part('First');
+  expect(terminal.lines).toEqual(['First']);
+});
+
+verifies('R-162').test('of ten thousand lines never more than a screen is kept', async () => {
+  const line = [(n: number) => `- item ${n}`, (n: number) => `|${n}|b|`, (n: number) => `line ${n}`];
+  const heads = ['', '\n|a|b|\n|-|-|\n', '\n'];
+  let text: AnswerText | undefined;
+  const opened = async (columns: () => number) => {
+    text = await open('auto')(columns);
+    return text;
+  };
+  const view = new AnswerView(opened, { write: () => undefined, size: () => ({ columns: 80, rows: 24 }) });
+  let most = 0;
+  for (const [kind, head] of heads.entries()) {
+    await view.part(head);
+    for (let n = 0; n < 3_400; n++) {
+      await view.part(`${line[kind]?.(n)}\n`);
+      most = Math.max(most, text?.pending.length ?? 0);
+    }
+  }
+  expect(most).toBeLessThan(80 * 24);
 });

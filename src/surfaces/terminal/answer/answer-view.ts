@@ -1,6 +1,6 @@
 import { PrintableStream } from '../../../base/printable-stream.ts';
 import type { AnswerSink } from '../../../runtime/engine/emitter.ts';
-import { type AnswerLook, AnswerText } from '../../render/answer/answer-text.ts';
+import type { AnswerText } from '../../render/answer/answer-text.ts';
 import { displayWidth } from '../../render/columns.ts';
 
 export interface Size {
@@ -14,6 +14,8 @@ export interface AnswerScreen {
   size(): Size | undefined;
 }
 
+type OpenText = (columns: () => number) => Promise<AnswerText>;
+
 /** Terminals that know it show what is between the two at once. */
 const [TOGETHER, SHOWN] = ['\u001b[?2026h', '\u001b[?2026l'];
 /** The terminal writes `^C` behind what is there. */
@@ -26,7 +28,9 @@ const FALLBACK: Size = { columns: 80, rows: 24 };
  */
 export class AnswerView implements AnswerSink {
   readonly #screen: AnswerScreen;
-  readonly #text: AnswerText;
+  readonly #open: OpenText;
+  /** Opened when a line is complete: the first word waits for nothing. */
+  #text: AnswerText | undefined;
   readonly #cleaner = new PrintableStream();
   /** The last line, which has not ended yet. */
   #line = '';
@@ -38,9 +42,9 @@ export class AnswerView implements AnswerSink {
   /** What is under way stays as it is, to the end of its line. */
   #isFrozen = false;
 
-  constructor(look: AnswerLook, screen: AnswerScreen) {
+  constructor(open: OpenText, screen: AnswerScreen) {
     this.#screen = screen;
-    this.#text = new AnswerText(look, () => this.#columns);
+    this.#open = open;
   }
 
   async part(text: string): Promise<void> {
@@ -53,13 +57,14 @@ export class AnswerView implements AnswerSink {
     this.#notice();
     const line = this.#line;
     this.#line = '';
+    const text = await this.#opened();
+    const shown = line === '' ? [] : await text.line(line);
     if (this.#isFrozen) {
-      if (line !== '') await this.#text.line(line);
-      this.#text.skip();
+      text.skip();
       this.#thaw();
-      return this.#draw(await this.#text.end());
+      shown.length = 0;
     }
-    this.#draw([...(line === '' ? [] : await this.#text.line(line)), ...(await this.#text.end())]);
+    this.#draw([...shown, ...(await text.end())]);
   }
 
   /** Somebody else writes to the terminal: what is under way stays as it is. */
@@ -78,7 +83,7 @@ export class AnswerView implements AnswerSink {
     const shown: string[] = [];
     for (const line of lines) {
       if (this.#isFrozen) await this.#frozenLine(line);
-      else shown.push(...(await this.#text.line(this.#line + line)));
+      else shown.push(...(await (await this.#opened()).line(this.#line + line)));
       this.#line = '';
     }
     this.#line += rest;
@@ -91,9 +96,19 @@ export class AnswerView implements AnswerSink {
   /** The rest of a line whose beginning cannot be drawn again. */
   async #frozenLine(line: string): Promise<void> {
     this.#append(line);
-    await this.#text.line(this.#line + line);
-    this.#text.skip();
+    const text = await this.#opened();
+    await text.line(this.#line + line);
+    text.skip();
     this.#thaw();
+  }
+
+  async #opened(): Promise<AnswerText> {
+    this.#text ??= await this.#open(() => this.#columns);
+    return this.#text;
+  }
+
+  get #pending(): string {
+    return this.#text?.pending ?? '';
   }
 
   #thaw(): void {
@@ -115,17 +130,17 @@ export class AnswerView implements AnswerSink {
   /** What has left the top of the screen could not be drawn again. */
   #isTooLong(): boolean {
     if (!this.#size) return false;
-    const text = this.#text.pending + this.#line;
+    const text = this.#pending + this.#line;
     const isShort = text.length < this.#size.rows;
     return !isShort && laid(text, { rows: 0, used: 0 }, this.#size).rows > this.#size.rows - 2;
   }
 
   async #cut(): Promise<string[]> {
-    const isOneWord = this.#text.pending === '' && !this.#line.includes(' ');
+    const isOneWord = this.#pending === '' && !this.#line.includes(' ');
     const at = isOneWord ? this.#line.length : breakIn(this.#line);
     const begun = this.#line.slice(0, at);
     this.#line = this.#line.slice(at).trimStart();
-    return this.#text.cut(begun);
+    return (await this.#opened()).cut(begun);
   }
 
   /** Writes what is complete in place of what was under way, and below it what is under way now. */
@@ -136,7 +151,7 @@ export class AnswerView implements AnswerSink {
     this.#rows = 0;
     this.#used = 0;
     const whole = complete.map((line) => `${line}\n`).join('');
-    const all = whole + (this.#size ? this.#raw(this.#text.pending + this.#line) : '');
+    const all = whole + (this.#size ? this.#raw(this.#pending + this.#line) : '');
     if (back === '') {
       if (all !== '') this.#screen.write(all);
     } else this.#screen.write(TOGETHER + back + all + SHOWN);
@@ -151,7 +166,7 @@ export class AnswerView implements AnswerSink {
 
   /** What is under way, below the blank line that belongs before it. */
   #raw(text: string): string {
-    return text.trim() === '' ? '' : this.#text.gap() + this.#laid(text);
+    return text.trim() === '' ? '' : (this.#text?.gap() ?? '') + this.#laid(text);
   }
 
   #laid(text: string): string {

@@ -3,6 +3,7 @@ import { isOver } from '../../../protocol/is-over.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { type LoggedEvent, renderEvent } from '../../render/timeline.ts';
+import type { Timeline } from '../answer/answer-timeline.ts';
 import type { Cli, Command } from '../cli.ts';
 import type { RawOptions } from './raw-output.ts';
 
@@ -72,15 +73,31 @@ export const untilOver = ({ status }: Page) => isOver(status);
 
 /** Prints a timeline, or one JSON document per line. */
 export async function printEvents(cli: Cli, pages: AsyncIterable<Page> | Iterable<Page>): Promise<Page | undefined> {
+  const timeline = (await openTimeline(cli)) ?? asWritten(cli);
   let previous: LoggedEvent | undefined;
   let last: Page | undefined;
+  const print = (lines: string[]) => lines.forEach(cli.out);
   for await (const page of pages) {
     for (const event of page.events) {
-      const before = previous;
-      cli.print(event, () => renderEvent(event, before, cli.style));
+      print(await timeline.lines(event, previous));
       previous = event;
     }
+    if (!page.truncated) print(await timeline.rest());
     last = page;
   }
   return last;
+}
+
+/** At a terminal with colours what the agent says is rendered. */
+async function openTimeline(cli: Cli): Promise<Timeline | undefined> {
+  if (cli.json || cli.host.stdout.isTTY !== true || cli.env.noColor) return undefined;
+  const { openAnswerTimeline } = await import('../answer/answer-timeline.ts');
+  return openAnswerTimeline(cli);
+}
+
+function asWritten({ json, style }: Cli): Timeline {
+  return {
+    lines: async (event, previous) => [json ? JSON.stringify(event) : renderEvent(event, previous, style)],
+    rest: async () => [],
+  };
 }
