@@ -90,7 +90,7 @@ verifies('U-06', 'U-41')
       execFileSync(process.execPath, ['--test'], { cwd: world.repository, stdio: 'pipe' });
       expect((await run('reef doctor', env)).said).toMatch(/\n\nNo problems found\.\n$/);
     },
-    180_000,
+    300_000,
   );
 
 verifies('U-41')
@@ -113,7 +113,7 @@ verifies('U-41')
       const expected = commands.map((line) => ({ line, code: line === 'reef wait @last' ? 3 : 0 }));
       expect(results).toEqual(expected);
     },
-    120_000,
+    300_000,
   );
 
 verifies('U-41').test('the README names no command that does not exist', async () => {
