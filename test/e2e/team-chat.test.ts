@@ -18,7 +18,9 @@ const ASKS = /boss › lead › hand asks:[\s\S]*Red or blue\?[\s\S]*hand\?$/;
 
 /** A chat with an agent, at the moment when what is asked two below it stands on the screen. */
 async function asked(): Promise<Chat> {
-  const chat = Chat.start(world.seat, ['chat', '-a', 'boss']);
+  // With colours, which must reach the screen as colours.
+  const { NO_COLOR: _, ...env } = world.seat.env;
+  const chat = Chat.start({ ...world.seat, env }, ['chat', '-a', 'boss']);
   await chat.until(PROMPT);
   say(chat, 'Begin');
   await chat.until(ASKS);
@@ -36,7 +38,7 @@ async function family(): Promise<{ id: string; agent: string; status: string }[]
 
 const statuses = async () => Object.fromEntries((await family()).map(({ agent, status }) => [agent, status]));
 
-proves('R-102', 'D1', 'R-08').test(
+proves('R-102', 'D1', 'R-08', 'R-166').test(
   'a question of a grandchild is put to the person in the chat, who answers there; .jobs and .inbox tell of both',
   async () => {
     world = teamWorld(FAMILY);
@@ -53,6 +55,7 @@ proves('R-102', 'D1', 'R-08').test(
     await chat.step({ line: '.inbox', shows: /No open questions\.\nboss>$/ });
     const listed = await chat.step({ line: '.jobs', shows: /chat:boss[\s\S]*boss>$/ });
     expect(listed).toMatch(/native:hand[\s\S]*completed|completed[\s\S]*native:hand/);
+    expect(listed).not.toMatch(/\u241b|\[\d+m/);
     await gone(...jobs.map(({ id }) => id));
     say(chat, '.exit');
     await chat.until(/\[ended 0\]/);

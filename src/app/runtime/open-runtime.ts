@@ -146,11 +146,11 @@ function lazyMcpFactory(open: () => Promise<McpFactory>): McpFactory {
 function lazyRag(openLibrary: () => Promise<RagLibrary>): { cache: RagCache; rebuild: RagLibrary['rebuild'] } {
   const parts = lazily(async () => {
     const [{ createRagCache }, library] = await Promise.all([import('../../runtime/rag/cache.ts'), openLibrary()]);
-    return { library, cache: createRagCache((key, signal) => library.open(key, signal)) };
+    return { library, cache: createRagCache((...request) => library.open(...request)) };
   });
   return {
     cache: {
-      load: async (key, signal) => (await parts.get()).cache.load(key, signal),
+      load: async (...request) => (await parts.get()).cache.load(...request),
       invalidate: (key) => void parts.made()?.then(({ cache }) => cache.invalidate(key)),
     },
     rebuild: async (key, change) => (await parts.get()).library.rebuild(key, change),

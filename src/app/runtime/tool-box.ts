@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { join } from 'node:path';
 import { onFirstUse } from '../../base/lazily.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import { variableEnvironment } from '../../runtime/agent-spec/variables.ts';
 import { metaTools } from '../../runtime/mcp/meta/meta-tools.ts';
 import type { Paths, Variables } from '../../runtime/paths.ts';
@@ -39,10 +40,13 @@ export function createTools(
       }),
     ),
     custom: openCustomTools(run, paths, variables),
+    customAtRest: openCustomTools(startNothing, paths, variables),
     toolsDir: paths.globalToolsDir(),
     loopGuard: config.reef.tool_loop,
   });
 }
+
+const startNothing: RunCommand = () => Promise.reject(new ReefError('invalid_state', 'a dry run starts no program'));
 
 /** The user's own tools, in the folders where they lie. */
 export function openCustomTools(run: RunCommand, paths: Paths, variables: Variables): CustomTools {

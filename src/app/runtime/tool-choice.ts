@@ -1,6 +1,7 @@
 import { variableEnvironment } from '../../runtime/agent-spec/variables.ts';
 import type { FunctionsRequest } from '../../runtime/state/app-state.ts';
 import type { ContextData } from '../../runtime/state/context-data.ts';
+import { settingsOf } from '../../runtime/state/resolve.ts';
 import { asBuiltin } from '../../runtime/tools/custom/as-builtin.ts';
 import type { CustomTool } from '../../runtime/tools/custom/custom-tool.ts';
 import type { CustomTools } from '../../runtime/tools/custom/load-custom.ts';
@@ -11,6 +12,8 @@ export interface ToolSources {
   /** In the order in which a model sees them; made when a scope first has tools. */
   builtins: () => readonly Tool[];
   custom: CustomTools;
+  /** The same for a dry run: it starts no program, and so knows only the tools that their text describes. */
+  customAtRest: CustomTools;
   /** `functions/tools`. */
   toolsDir: string;
 }
@@ -18,7 +21,7 @@ export interface ToolSources {
 /** Finds the tools that a scope names, among the user's own and the built-in ones. */
 export class ToolChoice {
   readonly #sources: ToolSources;
-  #custom: readonly CustomTool[] = [];
+  #loaded: readonly CustomTool[] = [];
 
   constructor(sources: ToolSources) {
     this.#sources = sources;
@@ -26,22 +29,24 @@ export class ToolChoice {
 
   /** The user's own come first: they replace built-in ones of the same name. */
   all(): readonly Tool[] {
-    return [...this.#custom, ...this.#sources.builtins()];
+    return [...this.#loaded, ...this.#sources.builtins()];
   }
 
   async chosen(context: ContextData, tools: FunctionsRequest['tools']): Promise<Tool[]> {
-    const { custom, toolsDir } = this.#sources;
+    const { toolsDir } = this.#sources;
     const { agent, app } = context;
-    const loaded = await custom.load(toolsDir, {
+    const { dry_run: isDry } = settingsOf(context);
+    const loaded = await this.#custom(isDry).load(toolsDir, {
       wanted: [...(tools === 'all' ? [] : tools), ...(app.config.visible_tools ?? [])],
       ...(agent && { variables: variableEnvironment(agent.variables) }),
     });
-    for (const { file, reason } of loaded.broken) warn(context, file, `this tool is left out: ${reason}`);
-    this.#custom = loaded.tools;
+    for (const { file, reason } of isDry ? [] : loaded.broken) warn(context, file, `this tool is left out: ${reason}`);
+    this.#loaded = loaded.tools;
     if (tools.length === 0) return [];
     const visible = this.#visible(context);
-    if (tools === 'all') return this.#working(context, visible);
+    if (tools === 'all') return isDry ? [...visible] : this.#working(context, visible);
     const names = tools.map(toolNameOf);
+    if (isDry) return visible.filter(({ name }) => names.includes(name));
     this.#warnOfMissing(
       context,
       names.filter((each) => !visible.some(({ name }) => name === each)),
@@ -54,10 +59,15 @@ export class ToolChoice {
   async own(context: ContextData): Promise<Tool[]> {
     const { agent } = context;
     if (!agent) return [];
-    const { custom } = this.#sources;
-    const { tools, broken } = await custom.loadAgent(agent.spec, variableEnvironment(agent.variables));
-    for (const { file, reason } of broken) warn(context, file, `the agent's tools are left out: ${reason}`);
+    const { dry_run: isDry } = settingsOf(context);
+    const { tools, broken } = await this.#custom(isDry).loadAgent(agent.spec, variableEnvironment(agent.variables));
+    for (const { file, reason } of isDry ? [] : broken)
+      warn(context, file, `the agent's tools are left out: ${reason}`);
     return tools.filter(({ name }) => !name.startsWith('_'));
+  }
+
+  #custom(isDry: boolean): CustomTools {
+    return isDry ? this.#sources.customAtRest : this.#sources.custom;
   }
 
   /** An agent lists its tools itself. */
@@ -81,7 +91,7 @@ export class ToolChoice {
   async #working(context: ContextData, chosen: readonly Tool[]): Promise<Tool[]> {
     const { builtins, custom } = this.#sources;
     const byName = new Map(builtins().map((tool) => [tool.name, tool]));
-    const replacing = this.#custom.filter((tool) => chosen.includes(tool) && byName.has(tool.name));
+    const replacing = this.#loaded.filter((tool) => chosen.includes(tool) && byName.has(tool.name));
     const problems = await custom.problems(replacing);
     return chosen.flatMap((tool) => {
       const script = replacing.find((each) => each === tool);

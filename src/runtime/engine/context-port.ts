@@ -127,8 +127,9 @@ async function retrieved(
   const rag = (ctx.agentRuntime?.rag ?? ctx.rag)?.value;
   const text = textOf(input);
   if (!rag || text === '') return input;
-  const { rag_top_k, rag_reranker_model } = settingsOf(ctx);
-  const hits = await rag.search(text, { top_k: rag_top_k, reranker_model: rag_reranker_model, signal: io.signal });
+  const { rag_top_k, rag_reranker_model, dry_run: isDry } = settingsOf(ctx);
+  const options = { top_k: rag_top_k, reranker_model: rag_reranker_model, isDry, signal: io.signal };
+  const hits = await rag.search(text, options);
   onSources?.(hits);
   const context = hits.map((hit) => hit.text).join('\n\n');
   const sources = [...new Set(hits.map((hit) => `- ${hit.source}`))].join('\n');

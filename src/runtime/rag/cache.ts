@@ -1,12 +1,12 @@
 import { createLease, type Lease } from '../../base/lease.ts';
 import { unlessAborted } from '../../base/wait.ts';
-import type { Rag, RagCache, RagKey } from './rag.ts';
+import type { HowToOpen, Rag, RagCache, RagKey } from './rag.ts';
 
 export interface OpenedRag extends Rag {
   close(): void;
 }
 
-export type OpenRag = (key: RagKey, signal: AbortSignal) => Promise<OpenedRag | undefined>;
+export type OpenRag = (key: RagKey, signal: AbortSignal, how?: HowToOpen) => Promise<OpenedRag | undefined>;
 
 interface Entry {
   id: string;
@@ -21,9 +21,9 @@ interface Entry {
 export function createRagCache(open: OpenRag): RagCache {
   const entries = new Map<string, Entry>();
 
-  const add = (id: string, key: RagKey): Entry => {
+  const add = (id: string, key: RagKey, how?: HowToOpen): Entry => {
     const unwanted = new AbortController();
-    const entry: Entry = { id, refs: 0, unwanted, loading: open(key, unwanted.signal) };
+    const entry: Entry = { id, refs: 0, unwanted, loading: open(key, unwanted.signal, how) };
     entries.set(id, entry);
     return entry;
   };
@@ -39,10 +39,10 @@ export function createRagCache(open: OpenRag): RagCache {
     );
   };
 
-  const load = async (key: RagKey, signal?: AbortSignal): Promise<Lease<Rag> | undefined> => {
+  const load = async (key: RagKey, signal?: AbortSignal, how?: HowToOpen): Promise<Lease<Rag> | undefined> => {
     signal?.throwIfAborted();
     const id = idOf(key);
-    const entry = entries.get(id) ?? add(id, key);
+    const entry = entries.get(id) ?? add(id, key, how);
     entry.refs += 1;
     let rag: OpenedRag | undefined;
     try {

@@ -11,7 +11,7 @@ import { hasTraits, type IndexTraits, readMeta } from './index/writer.ts';
 import { documentsOf } from './load/sources.ts';
 import type { Fetch } from './load/web.ts';
 import { openRag } from './open-rag.ts';
-import type { RagKey } from './rag.ts';
+import type { HowToOpen, RagKey } from './rag.ts';
 
 /** `rag_embedding_model: null` searches by words alone: no embedder that fits a package is better. */
 const DEFAULT_EMBEDDER = '';
@@ -41,7 +41,7 @@ export interface RagDeps {
 
 export interface RagLibrary {
   /** Builds an index that is missing or was made with other settings. */
-  open(key: RagKey, signal?: AbortSignal): Promise<OpenedRag | undefined>;
+  open(key: RagKey, signal?: AbortSignal, how?: HowToOpen): Promise<OpenedRag | undefined>;
   /** Updates an index. With `documents` it changes the definition, or makes one. */
   rebuild(
     key: RagKey,
@@ -65,7 +65,7 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
   };
 
   return {
-    async open(key, signal) {
+    async open(key, signal, { isDry = false } = {}) {
       const file = deps.fileOf(key);
       const definition = readDefinition(file);
       if (!definition) return undefined;
@@ -75,7 +75,8 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
       // Our own index is newer than what Loki left.
       const left = before === undefined ? lokiFiles(definition) : undefined;
       if (left) await importIndex(index, traitsOf(definition, deps), left);
-      else if (!isCurrent) await build(key, definition, signal);
+      else if (!isCurrent && isDry && !before) return undefined;
+      else if (!isCurrent && !isDry) await build(key, definition, signal);
       const meta = readMeta(index);
       signal?.throwIfAborted();
       if (!meta) throw new ReefError('storage_unavailable', `The index ${index} cannot be read`);

@@ -31,12 +31,14 @@ export function openRag(request: OpenRequest): OpenedRag {
   };
 
   const search = async (question: string, options: SearchOptions): Promise<RagHit[]> => {
-    const found = await retrieve(retrieval, { question, topK: options.top_k, signal: options.signal });
+    const { isDry = false } = options;
+    const used = isDry ? { ...retrieval, embedder: undefined } : retrieval;
+    const found = await retrieve(used, { question, topK: options.top_k, signal: options.signal });
     const hits = found.flatMap(({ id, score }): RagHit[] => {
       const chunk = index.chunk(id);
       return chunk ? [{ ...chunk, score }] : [];
     });
-    const ranked = await reranked(hits, question, { options, models, warn });
+    const ranked = isDry ? hits : await reranked(hits, question, { options, models, warn });
     return ranked.slice(0, options.top_k);
   };
 

@@ -35,6 +35,8 @@ export interface RagInfo {
 export interface SearchOptions {
   top_k: number;
   reranker_model?: string | null | undefined;
+  /** Searches by words alone: no model is asked. */
+  isDry?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -48,9 +50,14 @@ export interface Rag {
   info(): RagInfo;
 }
 
+export interface HowToOpen {
+  /** Takes the index as it is: nothing is built. Undefined if there is none. */
+  isDry?: boolean;
+}
+
 export interface RagCache {
   /** Undefined if there is no such definition. Builds an index that is missing or was made with other settings. */
-  load(key: RagKey, signal?: AbortSignal): Promise<Lease<Rag> | undefined>;
+  load(key: RagKey, signal?: AbortSignal, how?: HowToOpen): Promise<Lease<Rag> | undefined>;
   /** Holders keep their index; the next load opens it anew. */
   invalidate(key: RagKey): void;
 }

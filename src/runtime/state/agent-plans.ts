@@ -79,9 +79,19 @@ export function planExitAgent(ctx: ContextData): Plan {
   };
 }
 
-/** All agents of one name share their RAG. Without a definition it is built from the agent's documents. */
-async function agentRag({ app }: ContextData, spec: AgentSpec, signal?: AbortSignal): Promise<Lease<Rag> | undefined> {
+/**
+ * All agents of one name share their RAG. Without a definition it is built from the agent's documents; a dry run builds
+ * nothing.
+ */
+async function agentRag(ctx: ContextData, spec: AgentSpec, signal?: AbortSignal): Promise<Lease<Rag> | undefined> {
+  const { app } = ctx;
   const key = { kind: 'agent', name: spec.name } as const;
+  if (settingsOf(ctx).dry_run) {
+    const rag = await app.ragCache.load(key, signal, { isDry: true });
+    if (!rag && spec.documents.length > 0)
+      warnOf(app, spec, 'its documents are not indexed yet: a dry run leaves them out');
+    return rag;
+  }
   if (!existsSync(app.paths.agentRagFile(spec.name))) {
     if (spec.documents.length === 0) return undefined;
     await app.rebuildRag(key, { documents: spec.documents, signal });
@@ -97,23 +107,28 @@ async function innerSession(ctx: ContextData, spec: AgentSpec, given?: string): 
 }
 
 async function instructionsOf(
-  { app }: ContextData,
+  ctx: ContextData,
   spec: AgentSpec,
   variables: Readonly<Record<string, string>>,
 ): Promise<string> {
+  const { app } = ctx;
+  const isMade = spec.dynamic_instructions && app.dynamicInstructions !== undefined;
+  const isDry = settingsOf(ctx).dry_run;
+  if (isMade && isDry) warnOf(app, spec, 'a program makes its instructions: a dry run leaves them out');
   const text =
-    spec.dynamic_instructions && app.dynamicInstructions
-      ? await app.dynamicInstructions(spec, variables)
-      : spec.instructions;
+    isMade && !isDry && app.dynamicInstructions ? await app.dynamicInstructions(spec, variables) : spec.instructions;
   const facts = systemFacts({ env: app.environment, cwd: app.cwd, now: app.clock.now() });
   return fillFacts(fillVariables(text, variables), facts);
 }
 
 function warnOfLimits(draft: ContextData, spec: AgentSpec): void {
   const { app } = draft;
-  const warn = (message: string) => app.warn({ file: app.paths.agentConfigFile(spec.name), line: undefined, message });
   const { mcp_server_support } = settingsOf(draft);
   if (!mcp_server_support && spec.mcp_servers.length > 0) {
-    warn(`agent ${spec.name} needs MCP servers, but mcp_server_support is off`);
+    warnOf(app, spec, `agent ${spec.name} needs MCP servers, but mcp_server_support is off`);
   }
+}
+
+function warnOf({ warn, paths }: ContextData['app'], spec: AgentSpec, message: string): void {
+  warn({ file: paths.agentConfigFile(spec.name), line: undefined, message });
 }

@@ -5,7 +5,7 @@ import { slugOfTitle } from '../sessions/alias.ts';
 import { type CompressionResult, compress, isNearWindow, isOverThreshold } from '../sessions/compression.ts';
 import { fullText, tokensOf } from '../sessions/prompt-messages.ts';
 import type { ContextData } from './context-data.ts';
-import { settingsOf } from './resolve.ts';
+import { refuseDry, settingsOf } from './resolve.ts';
 import { historyMessages } from './turns.ts';
 
 const CREATE_TITLE_ROLE = 'create-title';
@@ -37,6 +37,7 @@ export async function compressSession(
 ): Promise<CompressionResult | undefined> {
   const { app, session, agent } = ctx;
   if (!session) return undefined;
+  refuseDry(ctx);
   const id = agent?.spec.summarization_model;
   const model = id ? app.models.find(id, 'chat') : ctx.model;
   return compress({

@@ -3,6 +3,7 @@ import type { RagKey } from '../rag/rag.ts';
 import type { Role } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
 import { activeRag, type ContextData, notActive } from './context-data.ts';
+import { settingsOf } from './resolve.ts';
 import { enterRole, openSession, saveOnExit } from './session-life.ts';
 import type { Plan } from './transition.ts';
 
@@ -55,8 +56,12 @@ export function planExitSession(ctx: ContextData): Plan {
 
 export async function planRag(ctx: ContextData, name: string, signal?: AbortSignal): Promise<Plan> {
   refuseAgent(ctx);
-  const rag = await ctx.app.ragCache.load({ kind: 'named', name }, signal);
-  if (!rag) throw new ReefError('rag_not_found', `there is no RAG ${name}`);
+  const { dry_run: isDry } = settingsOf(ctx);
+  const rag = await ctx.app.ragCache.load({ kind: 'named', name }, signal, { isDry });
+  if (!rag) {
+    const more = isDry ? ', or it has no index yet: a dry run builds none' : '';
+    throw new ReefError('rag_not_found', `there is no RAG ${name}${more}`);
+  }
   return { next: { rag }, acquired: [rag], dropped: ctx.rag ? [ctx.rag] : [] };
 }
 

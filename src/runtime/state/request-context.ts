@@ -26,7 +26,7 @@ import {
   planSession,
   preludeOf,
 } from './plans.ts';
-import { type SettingKey, settingsOf } from './resolve.ts';
+import { refuseDry, type SettingKey, settingsOf } from './resolve.ts';
 import { sessionStore, sessionsDir, storeSession, storeTurn, UNNAMED_ROLE } from './session-life.ts';
 import { parseSetting, type SetValue } from './setting-keys.ts';
 import { changesScope, planSetting } from './settings.ts';
@@ -104,6 +104,7 @@ export class RequestContext extends ContextData {
   /** Builds the index of the active RAG anew, of other documents if any are given. */
   rebuildRag(change: { documents?: readonly string[]; signal?: AbortSignal | undefined } = {}): Promise<void> {
     return this.#change(async (ctx) => {
+      refuseDry(ctx);
       await ctx.app.rebuildRag(activeRagKey(ctx), change);
       return planRagAnew(ctx, change.signal);
     }, change.signal);

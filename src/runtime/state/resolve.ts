@@ -1,3 +1,4 @@
+import { ReefError } from '../../protocol/errors.ts';
 import { activeRag, activeRole, type ContextData } from './context-data.ts';
 
 /** Every setting that more than one layer can define. */
@@ -75,6 +76,15 @@ export function layersOf(ctx: ContextData): Layers {
 
 /** The settings in effect. */
 export const settingsOf = (ctx: ContextData): Settings => resolve(layersOf(ctx));
+
+/** For what cannot be done without starting a program or asking a model. */
+export function refuseDry(ctx: ContextData): void {
+  if (settingsOf(ctx).dry_run)
+    throw new ReefError(
+      'invalid_state',
+      'a dry run starts nothing: leave out --dry-run, or `.set dry_run false` first',
+    );
+}
 
 export function resolve(layers: Layers): Settings {
   const found = Object.fromEntries(KEYS.map((key) => [key, resolveKey(layers, key)])) as unknown as Settings;

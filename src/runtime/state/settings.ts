@@ -12,6 +12,7 @@ const SCOPE_KEYS: ReadonlySet<SettingKey> = new Set([
   'function_calling_support',
   'mcp_server_support',
   'model',
+  'dry_run',
 ]);
 
 export const changesScope = (key: SettingKey) => SCOPE_KEYS.has(key);

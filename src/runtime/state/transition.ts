@@ -62,7 +62,7 @@ export function ensureDefaultModelId(models: Pick<ModelRegistry, 'first'>): stri
 
 async function buildScope(draft: ContextData, settings: Settings, signal?: AbortSignal): Promise<ToolScope> {
   const { app } = draft;
-  const mcpRuntime = await acquireServers(app, settings, signal);
+  const mcpRuntime = settings.dry_run ? NO_SERVERS : await acquireServers(app, settings, signal);
   try {
     const tools = expandList(settings.enabled_tools, app.config.mapping_tools);
     const functions = await app.tools.build({ tools, context: draft, mcpRuntime });
@@ -73,6 +73,8 @@ async function buildScope(draft: ContextData, settings: Settings, signal?: Abort
     throw error;
   }
 }
+
+const NO_SERVERS: McpRuntime = { servers: new Map(), unavailable: new Map() };
 
 /** Loki's default is that a model calls no functions, and so is ours: a server may refuse a request with tools. */
 function warnOfMuteModel({ app, model }: ContextData, hasTools: boolean): void {
@@ -87,7 +89,7 @@ function warnOfMuteModel({ app, model }: ContextData, hasTools: boolean): void {
 
 async function acquireServers(app: AppState, settings: Settings, signal?: AbortSignal): Promise<McpRuntime> {
   const wanted = expandList(settings.enabled_mcp_servers, app.config.mapping_mcp_servers);
-  if (wanted !== 'all' && wanted.length === 0) return { servers: new Map(), unavailable: new Map() };
+  if (wanted !== 'all' && wanted.length === 0) return NO_SERVERS;
   const known = await app.readServers();
   const names = wanted === 'all' ? [...known.keys()] : wanted;
   const warn = (error: ReefError) =>

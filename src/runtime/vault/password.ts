@@ -14,16 +14,23 @@ interface PasswordSource {
 }
 
 /** The password comes from a file that only its owner can read, or from the terminal. */
-export function passwordFrom({ file, home, configDir, ask }: PasswordSource): () => Promise<string> {
-  return async () => {
+export function passwordFrom({ file, home, configDir, ask }: PasswordSource): (isNew?: boolean) => Promise<string> {
+  return async (isNew = false) => {
     if (file?.startsWith('~/')) return checked(await readPassword(join(home, file.slice(2))));
     if (file !== null) return checked(await readPassword(resolve(configDir, file)));
-    if (ask) return checked(await ask('Password of the vault: '));
+    if (ask) return isNew ? newPassword(ask) : checked(await ask('Password of the vault: '));
     throw new ReefError(
       'vault_locked',
       'the vault needs its password and nobody can be asked: set vault_password_file',
     );
   };
+}
+
+/** Typed unseen, so a slip would lock the vault for good: it is typed twice. */
+async function newPassword(ask: (question: string) => Promise<string>): Promise<string> {
+  const password = checked(await ask('Password of the new vault: '));
+  if ((await ask('The same password again: ')) === password) return password;
+  throw new ReefError('vault_password_invalid', 'the two passwords differ: no vault was made');
 }
 
 async function readPassword(path: string): Promise<string> {

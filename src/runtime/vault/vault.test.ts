@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -92,6 +92,32 @@ describe('the vault', () => {
 describe('its password', () => {
   const from = (file: string | null, ask?: (question: string) => Promise<string>) =>
     passwordFrom({ file, home: dir, configDir: dir, ask })();
+
+  verifies('R-166').test('is typed twice for a new vault, and once for one that is there', async () => {
+    const typing = (...answers: string[]) => {
+      const asked: string[] = [];
+      const ask = async (question: string) => {
+        asked.push(question);
+        return answers.shift() ?? '';
+      };
+      const password = passwordFrom({ file: null, home: dir, configDir: dir, ask });
+      return { asked, made: new Vault({ path, password }) };
+    };
+    const slip = typing('long enough', 'long enoug');
+    await expect(slip.made.add('A', 'x')).rejects.toMatchObject({
+      code: 'vault_password_invalid',
+      message: 'the two passwords differ: no vault was made',
+    });
+    expect(existsSync(path)).toBe(false);
+    const first = typing('long enough', 'long enough');
+    await first.made.add('A', 'x');
+    const later = typing('long enough');
+    expect([await later.made.get('A'), first.asked, later.asked]).toEqual([
+      'x',
+      ['Password of the new vault: ', 'The same password again: '],
+      ['Password of the vault: '],
+    ]);
+  });
 
   verifies('R-16').test('comes from a file only its owner can read, or from the terminal', async () => {
     const file = join(dir, 'password');

@@ -22,7 +22,8 @@ type VaultFile = z.infer<ReturnType<typeof fileSchema>>;
 
 interface VaultOptions {
   path: string;
-  password: () => Promise<string>;
+  /** A new vault gets the password that is given. */
+  password: (isNew: boolean) => Promise<string>;
   /** Receives every value before it leaves the vault, so that it can be redacted. */
   onReveal?: (value: string) => void;
 }
@@ -112,14 +113,15 @@ export class Vault {
 
   async #create(): Promise<VaultFile> {
     const kdf = newKdf();
-    const key = deriveKey(await this.#options.password(), kdf);
+    const key = deriveKey(await this.#options.password(true), kdf);
     this.#key = { salt: kdf.salt, key };
     return { version: 1, kdf, check: seal(await key, CHECK, 'reef'), secrets: {} };
   }
 
   async #unlock(file: VaultFile): Promise<Buffer> {
     if (this.#key?.salt !== file.kdf.salt) {
-      this.#key = { salt: file.kdf.salt, key: this.#options.password().then((given) => deriveKey(given, file.kdf)) };
+      const given = this.#options.password(false);
+      this.#key = { salt: file.kdf.salt, key: given.then((password) => deriveKey(password, file.kdf)) };
     }
     const mine = this.#key;
     try {

@@ -130,16 +130,19 @@ function ports(base: PortBase, { capabilities, sent, warnings }: Shared): Ports 
     },
   };
   const runCommand = createRunCommand({ capabilities, env: environment });
-  const box = createToolBox({
-    builtins: () => readingTools(createLocations()),
-    custom: new CustomTools({
-      run: runCommand,
+  const customWith = (run: typeof runCommand) =>
+    new CustomTools({
+      run,
       functionsDir: paths.functionsDir(),
       utilsFile: paths.promptUtilsFile(),
       configDir: paths.configDir(),
       cacheDir: join(paths.configDir(), 'cache'),
       variables: environment,
-    }),
+    });
+  const box = createToolBox({
+    builtins: () => readingTools(createLocations()),
+    custom: customWith(runCommand),
+    customAtRest: customWith(() => Promise.reject(new Error('a dry run starts nothing'))),
     toolsDir: join(paths.configDir(), 'functions', 'tools'),
     loopGuard: config.reef.tool_loop,
   });
@@ -169,7 +172,7 @@ function ports(base: PortBase, { capabilities, sent, warnings }: Shared): Ports 
       readSpecs: async () => new Map(),
     }),
     readServers: async () => new Map(),
-    ragCache: createRagCache((key, signal) => library.open(key, signal)),
+    ragCache: createRagCache((...request) => library.open(...request)),
     rebuildRag: (key, change) => library.rebuild(key, change),
     models,
     tools: box,

@@ -6,14 +6,17 @@ import { type Client, openClient } from '../../client/client.ts';
 import { ChatTeam, type ChatTeamDeps } from '../../native-agent/chat-team.ts';
 import { jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
+import { createStyle } from '../../render/style.ts';
 import type { Cli } from '../cli.ts';
 
 /** `.jobs` and `.inbox` of a chat. */
 export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
+  // What a command says is shown without control characters, and colours are some.
+  const style = () => createStyle({ colour: false, width: cli.style.width, now: new Date() });
   return {
     async list() {
       const { jobs } = await jobsHome(cli).client.call('status', {});
-      return jobs.length === 0 ? 'No jobs yet.' : jobTable(jobs, cli.style);
+      return jobs.length === 0 ? 'No jobs yet.' : jobTable(jobs, style());
     },
     async inbox(answer) {
       const { client } = jobsHome(cli);
@@ -24,7 +27,7 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
       const { questions } = await client.call('inbox', {});
       return questions.length === 0
         ? 'No open questions.'
-        : questions.map((question) => renderQuestion(question, cli.style)).join('\n\n');
+        : questions.map((question) => renderQuestion(question, style())).join('\n\n');
     },
   };
 }

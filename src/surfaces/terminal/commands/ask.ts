@@ -11,6 +11,7 @@ import {
 import { PRESETS, type RunOptions } from '../../../runtime/engine/engine.ts';
 import { toSource } from '../../../runtime/engine/input.ts';
 import { info } from '../../../runtime/state/info.ts';
+import { settingsOf } from '../../../runtime/state/resolve.ts';
 import type { ChatTeam } from '../../native-agent/chat-team.ts';
 import { openAnswer, outputScreen } from '../answer/open-answer.ts';
 import { enterScope, leaveScope, openConversation, type ScopeOptions, type TeamSetting } from '../chat/conversation.ts';
@@ -90,7 +91,7 @@ async function answer(whole: Cli, { text, options, signal }: Request): Promise<n
     }
     const outcome = await put(shown, conversation, { text, options, signal });
     show(cli, outcome, conversation, options.code === true);
-    if (!options.execute || !person || cli.json) return 0;
+    if (!options.execute || !person || cli.json || settingsOf(ctx).dry_run) return 0;
     const { offer } = await import('../chat/execute.ts');
     return await offer(conversation, { cli, person, signal, command: outcome.final_message ?? '' });
   } finally {

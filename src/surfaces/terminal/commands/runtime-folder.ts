@@ -7,6 +7,7 @@ import { importFolder } from '../../../runtime/loki/import-folder.ts';
 import { loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
 import { createPaths, listMacros, listRags } from '../../../runtime/paths.ts';
 import type { BuildReport } from '../../../runtime/rag/index/build.ts';
+import type { RagHit } from '../../../runtime/rag/rag.ts';
 import { exportRole } from '../../../runtime/roles/role.ts';
 import { listRoles, loadRole } from '../../../runtime/roles/role-folder.ts';
 import type { AppState } from '../../../runtime/state/app-state.ts';
@@ -96,6 +97,12 @@ export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
     return 0;
   });
 
+/** Where it stands, and what it says. */
+function passage({ source, chunk, score, text }: RagHit): string {
+  const lines = text.trim().split('\n');
+  return [`${source}  chunk ${chunk}  ${score.toFixed(4)}`, ...lines.map((line) => `  ${line}`.trimEnd())].join('\n');
+}
+
 export const searchRag: Command<object> = async (cli, [name = '', question = '']) => {
   const { app } = await openRuntimeAlone(cli);
   const rag = await app.ragCache.load({ kind: 'named', name });
@@ -107,9 +114,7 @@ export const searchRag: Command<object> = async (cli, [name = '', question = '']
       top_k: settings.top_k ?? rag_top_k,
       reranker_model: settings.reranker_model ?? rag_reranker_model,
     });
-    cli.print({ hits }, () =>
-      hits.map((hit) => printable(`${hit.source}  chunk ${hit.chunk}  ${hit.score.toFixed(4)}`)).join('\n'),
-    );
+    cli.print({ hits }, () => hits.map((hit) => printable(passage(hit))).join('\n\n'));
     return 0;
   } finally {
     await rag.release();
