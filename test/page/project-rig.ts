@@ -12,6 +12,8 @@ const PROJECT = {
     "const { sum } = existsSync('sum.mjs') ? await import('./sum.mjs') : { sum: () => 5 };",
     "if (sum(2, 3) !== 5) throw new Error('not five');\n",
   ].join('\n'),
+  'rate.mjs': 'export const rate = () => 0.2;\n',
+  'tax.mjs': "import { rate } from './rate.mjs';\nexport const tax = (net) => net * rate();\n",
   'notes.txt': 'one\ntwo\nthree\n',
 };
 

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { until } from '../support/wait.ts';
 import { enter, inChromium, pageTests, untilThereIs } from './page-rig.ts';
-import { ADDS, makeProject, SUBTRACTS, worked, writes } from './project-rig.ts';
+import { ADDS, begun, makeProject, SUBTRACTS, worked, writes } from './project-rig.ts';
 
 /** The screens of worktrees: what agents changed, looked at, commented on, judged and merged. */
 
@@ -113,6 +113,8 @@ inChromium('U-33', 'U-35').test(
       ...writes('long.txt', `${lines}\n`),
     ]);
     await worked(all, 'second', writes('notes.txt', 'one\ndeux\nthree\n'));
+    await begun(all, 'third', writes('rate.mjs', 'export const rate = () => 0.25;\n'), ['long.txt']);
+    await worked(all, 'fourth', writes('tax.mjs', 'export const tax = (net) => net / 5;\n'));
     const { page } = await all.signIn('/worktrees');
     await page.getByText('hot with first').waitFor();
     await page.getByRole('tab', { name: 'Radar' }).click();
@@ -120,6 +122,10 @@ inChromium('U-33', 'U-35').test(
     const shared = page.getByRole('region', { name: 'Shared files' });
     await shared.getByText('notes.txt').waitFor();
     await shared.getByText('lines 2').waitFor();
+    await page.getByRole('button', { name: 'soft: third and first, 1 file' }).click();
+    await shared.getByText('long.txt').waitFor();
+    await page.getByRole('button', { name: /^hop: third and fourth/ }).click();
+    await shared.getByText('tax.mjs').or(shared.getByText('rate.mjs')).first().waitFor();
     await page.setViewportSize({ width: 375, height: 800 });
     expect(await fits(page)).toBe(true);
     await page.getByRole('tab', { name: 'List' }).click();

@@ -27,9 +27,9 @@ function entries(): Entry[] {
       .map(({ title, path }) => ({ kind: 'Screen', title, run: to(`/${path}`) })),
     ...runs.value.map(({ runId, task }) => ({ kind: 'Run', title: firstLine(task), run: to(`/runs/${runId}`) })),
     ...jobs.value.map(({ id, task, agent }) => ({ kind: agent, title: firstLine(task), run: to(`/jobs/${id}`) })),
-    ...(has('worktree') ? worktrees.value : []).map(({ id, taskId }) => ({
+    ...(has('worktree') ? worktrees.value : []).map(({ id, title }) => ({
       kind: 'Worktree',
-      title: taskId,
+      title: firstLine(title),
       run: to(`/worktrees/${id}`),
     })),
     {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { op } from '../../connection/op.ts';
 import { navigate } from '../../router.ts';
 import { jobs, runs } from '../../store/home.ts';
@@ -16,7 +16,7 @@ export function New() {
   const now = order();
   const { act, refused, isBusy } = useAct();
   const task = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => task.current?.focus(), []);
+  useLayoutEffect(() => task.current?.focus(), []);
   const reason = lacks(now);
   const plan = planOf(now);
   const start = async () => {
@@ -111,13 +111,7 @@ function How({ now }: { now: Order }) {
         {now.how === 'run' && (
           <Suggested label="Workflow" hint="As the project says" name="workflow" now={now} options={workflows} />
         )}
-        <Suggested
-          label="Agent"
-          hint={now.how === 'run' ? 'claude, where a block names none' : 'claude'}
-          name="agent"
-          now={now}
-          options={agents}
-        />
+        <Suggested label="Agent" hint="claude" name="agent" now={now} options={agents} />
         <Amount label="Tokens at most" hint="No limit, or 200k" name="tokens" now={now} />
         <Amount label="Minutes at most" hint="No limit" name="minutes" now={now} />
       </div>

@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { plain } from '../../format.ts';
 import { Badge, type Tone } from '../../widgets/badge.tsx';
 import { Button } from '../../widgets/button.tsx';
@@ -172,7 +172,7 @@ function Remark({ file, line, side, review }: LineProps) {
 
 export function CommentField({ comment, review }: { comment: Comment; review: Review }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (comment.text === '') field.current?.focus();
   }, []);
   return (

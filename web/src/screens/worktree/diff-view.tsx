@@ -51,7 +51,7 @@ export function DiffView({ files, review, offBecause, isSplit }: DiffViewProps) 
           // Its type comes from React, where a component is given what it says it takes.
           ref={list as never}
           data={rows}
-          itemSize={22}
+          itemSize={24}
         >
           {(row: Row) => <RowView key={row.key} row={row} review={review} offBecause={offBecause} folded={folded} />}
         </WindowVirtualizer>

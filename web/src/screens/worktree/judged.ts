@@ -7,7 +7,12 @@ export type Gate = ShownGate & { log?: string | undefined };
 /** What each gate says of the files that are shown, with what it said at length when it ran just now. */
 export function gatesOf(shown: WorktreeDiff, judged: JudgedTree | undefined): readonly Gate[] | undefined {
   if (!judged || judged.tree !== shown.tree) return shown.gates;
-  const said = new Map(judged.gates.map((gate) => [gate.gate, { ...gate, tree: judged.tree }]));
+  const said = new Map(
+    judged.gates.map((gate) => [
+      gate.gate,
+      { ...gate, ...(gate.result !== 'not_configured' && { tree: judged.tree }) },
+    ]),
+  );
   return shown.gates?.map((gate): Gate => said.get(gate.gate) ?? gate);
 }
 

@@ -128,7 +128,10 @@ function Verdicts({ gates, tree }: { gates: readonly Gate[] | undefined; tree: s
           log !== undefined && (
             <details key={gate} class="part" open>
               <summary>What {plain(gate)} said</summary>
-              <pre class="excerpt">{plain(log)}</pre>
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
+              <section aria-label={`Output of ${plain(gate)}`} class="gate-log" tabIndex={0}>
+                <pre>{plain(log)}</pre>
+              </section>
             </details>
           ),
       )}

@@ -126,7 +126,7 @@ function Cell({ one, other, found, all, chosen }: CellProps) {
 
 function Legend() {
   return (
-    <ul class="legend" aria-label="What the words mean">
+    <ul class="tiers" aria-label="What the words mean">
       {RANKS.map((tier) => (
         <li key={tier}>
           <Badge tone={TIERS[tier].tone}>{tier === 'unknown' ? '?' : tier}</Badge>{' '}
