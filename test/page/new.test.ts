@@ -64,12 +64,19 @@ inChromium('U-37', 'U-35').test(
     await page.getByRole('link', { name: 'New', exact: true }).click();
     expect(await task(page).inputValue()).toBe('');
     await task(page).fill('Mend the notes');
+    await page.getByRole('textbox', { name: 'Minutes at most' }).fill('5');
+    await page.getByRole('combobox', { name: 'Workflow' }).fill('nowhere');
+    await task(page).press('Control+Enter');
+    await page.getByRole('alert').getByText('There is no node "nowhere".').waitFor();
+    await page.getByRole('combobox', { name: 'Workflow' }).fill('test-fix');
     await page.getByRole('combobox', { name: 'Agent' }).fill(agent);
     await plan(page).fill('notes.txt');
     await page.getByText('It starts when those with the same files are done.').waitFor();
     await task(page).press('Control+Enter');
     await page.getByRole('heading', { name: 'Mend the notes' }).waitFor();
     await page.getByText('Queued', { exact: true }).waitFor();
+    const { runs } = await all.world.client.call('runs', {});
+    expect(runs).toMatchObject([{ task: 'Mend the notes', status: 'queued' }]);
     writeFileSync(go, '');
   },
 );

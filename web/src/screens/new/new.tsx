@@ -91,10 +91,13 @@ export function New() {
 }
 
 const WORKFLOWS = ['test-fix', 'full-gates'];
+/** What those begin with, which is no name of a workflow. */
+const SHIPPED_START = 'Feature_Implement';
 const AGENTS = ['claude', 'codex', 'gemini', 'opencode', 'native:coder'];
 
 function How({ now }: { now: Order }) {
-  const workflows = [...new Set([...WORKFLOWS, ...runs.value.map(({ workflow }) => workflow)])];
+  const named = runs.value.map(({ workflow }) => workflow).filter((name) => name !== SHIPPED_START);
+  const workflows = [...new Set([...WORKFLOWS, ...named])];
   const agents = [...new Set([...AGENTS, ...jobs.value.map(({ agent }) => agent)])];
   return (
     <>

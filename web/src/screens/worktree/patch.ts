@@ -10,7 +10,7 @@ export interface Line {
   new?: number;
 }
 
-export interface Hunk {
+interface Hunk {
   /** The function or section that git found it in. */
   title: string;
   lines: readonly Line[];
