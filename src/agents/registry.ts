@@ -37,6 +37,8 @@ const NATIVE = /^native:([A-Za-z0-9][\w.-]{0,127})$/;
 /** The agent of `reef ask` or `reef chat`, which is a job while it has others at work. */
 const CHAT = /^chat:([A-Za-z0-9][\w.-]{0,127})$/;
 const AGENT_PROGRAM = fileURLToPath(new URL('../programs/native-agent.ts', import.meta.url));
+/** `claude@work`: the same agent with settings of its own, such as another folder for its log-in. */
+const OTHER_ACCOUNT = /@[A-Za-z0-9][\w.-]{0,63}$/;
 /** Where models and keys are configured, and the keys themselves. */
 const MODEL_VARIABLES = [
   ...['XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'REEF_CONFIG_DIR', 'REEF_MODEL', 'REEF_PLATFORM'],
@@ -97,7 +99,8 @@ export function projectSettingNames(): string[] {
 }
 
 /** Any other agent speaks ACP or the reef protocol. ACP agents that Reef knows need no command in the configuration. */
-function adapterOf(name: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
+function adapterOf(given: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
+  const name = isConfigured ? given.replace(OTHER_ACCOUNT, '') : given;
   if (name === 'claude') return claudeAdapter;
   if (name === 'codex') return codexAdapter;
   if (name === 'codex-exec') return codexExecAdapter;

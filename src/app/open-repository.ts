@@ -51,7 +51,7 @@ export interface RepositoryDeps {
   /** The user's configuration as it is now. */
   settings(): Pick<
     ReefBlock,
-    'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context' | 'sandbox' | 'pass_env'
+    'default_agent' | 'fallback_agents' | 'gates' | 'worktree' | 'worktrees' | 'context' | 'sandbox' | 'pass_env'
   >;
   /** As it was when it last held no mistake. */
   lastSettings(): ReturnType<RepositoryDeps['settings']>;

@@ -57,6 +57,11 @@ const run = operation({
     task: z.string().min(1).max(1_048_576).describe('What should be done, in words'),
     workflow: z.string().min(1).max(128).optional().describe('A node of the workflow file, test-fix or full-gates'),
     agent: z.string().min(1).max(200).optional().describe('Agent for blocks that name none; default: claude'),
+    fallbacks: z
+      .array(z.string().min(1).max(200))
+      .max(8)
+      .optional()
+      .describe('Take over in this order at a limit, an outage or a missing log-in; default: as configured'),
     agents: z
       .array(z.string().min(1).max(200))
       .min(2)

@@ -75,6 +75,12 @@ export type NodeDef = z.infer<typeof nodeSchema>;
 export const workerSchema = z
   .object({
     agent: text.optional(),
+    agents: z
+      .array(text)
+      .min(1)
+      .max(8)
+      .optional()
+      .describe('Instead of agent: the next one takes over at a limit, an outage or a missing log-in'),
     model: text.optional(),
     persona: text.optional(),
     readonly: z.boolean().optional(),
@@ -249,8 +255,9 @@ export type LogEntry = z.infer<typeof logEntrySchema>;
 const runEventSchema = z.strictObject({
   ...positionSchema.shape,
   at: text,
-  /** A slice of code context was not available, and the block ran without it. */
-  type: z.literal('context_degraded'),
+  /** A slice of code context was not available, and the block ran without it; or another agent took over. */
+  type: z.enum(['context_degraded', 'agent_changed']),
+  /** Empty where none is meant. */
   slice: text,
   /** Of the error table. */
   code: text,

@@ -35,7 +35,7 @@ export const journeys = page('journeys', {
     because: 'several agents try one task, are ranked and shown side by side, and taking one drops the others; a read-only review does not rank yet, and the rules for FORK have no journey of their own',
   },
   'J-36': { from: '+', says: 'checks and reviews of a pull request come back into the run', status: 'todo', because: 'not built yet: it came after the first build' },
-  'J-37': { from: '+', says: 'a roster of agents fails over', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-37': { from: '+', says: 'a roster of agents fails over', status: 'done' },
   'J-40': { from: '+', says: 'runs, plans and worktrees come back after the loss of the database', status: 'done' },
   'J-41': { from: '+', says: 'a cursor from before a reset is told', status: 'todo', because: 'a cursor beyond the new log is told (cursor_unknown) by output, events and the stream; one that the new log has grown past is not' },
 });

@@ -52,6 +52,7 @@ const INITIAL_REEF: ReefBlock = {
   timings: {},
   sandbox: { mode: 'auto', read: [], write: [], hosts: [], git: 'commit' },
   default_agent: 'claude',
+  fallback_agents: [],
   gates: {},
   worktree: {},
   git: { drivers: [] },

@@ -142,6 +142,8 @@ export const reefSchema = z.strictObject({
   sandbox: sandboxSchema.prefault({}),
   /** The agent of a workflow's worker that names none. */
   default_agent: z.string().min(1).max(200).default('claude'),
+  /** Agents that take over from it in this order: at a limit of its provider, an outage, or without a log-in. */
+  fallback_agents: z.array(z.string().min(1).max(200)).max(8).default([]),
   /** Gates for repositories and workflows that name none. */
   gates: gatesSchema.default({}),
   /** Commands that set up and tear down a worktree, if the repository names none. */

@@ -26,6 +26,8 @@ export class RunLog {
   readonly #cursors = new Map<string, string>();
   readonly #last = new Map<string, LoggedEvent>();
   #because: string | undefined;
+  /** Events of the run. */
+  #told = 0;
   #path: string | null = null;
 
   constructor(deps: RunLogDeps) {
@@ -37,6 +39,9 @@ export class RunLog {
     if (run && !view && run.because !== undefined && run.because !== this.#because) yield `· ${printable(run.because)}`;
     this.#because = run?.because;
     this.#path = run?.path ?? this.#path;
+    for (const { type, message } of view?.events.slice(this.#told) ?? [])
+      if (type === 'agent_changed') yield this.#deps.style.paint('yellow', `! ${printable(message)}`);
+    this.#told = view?.events.length ?? this.#told;
     for (const [key, entry] of Object.entries(view?.executionLog ?? {})) yield* this.#visit(key, entry, view);
   }
 

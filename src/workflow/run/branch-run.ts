@@ -22,6 +22,8 @@ export interface RunInput {
   autoResume: boolean;
   /** For blocks whose worker names no agent. */
   agent?: string;
+  /** They take over from it in this order, at a limit, an outage or a missing log-in. */
+  fallbacks?: string[];
   /** For the same blocks, if they name no model. */
   model?: string;
   /** Together with the manifest's budget; the smaller one holds. */

@@ -69,7 +69,7 @@ export interface AgentJobSpec {
 /** How a turn ended. `spent` counts the whole job so far. */
 export type JobEnd = { spent: Amounts } & (
   | { how: 'completed'; text: string; toolResult?: Json; structured?: Json }
-  | { how: 'error'; code: string; message: string }
+  | { how: 'error'; code: string; message: string; retryable?: boolean }
   | { how: 'killed' }
   | { how: 'stale'; message: string }
   | { how: 'rate_limit'; message: string; resumeAt?: string }

@@ -11,10 +11,19 @@ import {
 import { Detached, type StepScope } from '../durable/durable.ts';
 import { FAILURE, type Signal, SUCCESS } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
-import { NOTHING } from '../walk/amounts.ts';
+import { NOTHING, sumAmounts } from '../walk/amounts.ts';
 import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { WRITE_TYPES } from '../workers/file-system-writer.ts';
 import { makeSegments } from '../workers/worker.ts';
+import {
+  agentsFor,
+  type Candidate,
+  changeOfAgent,
+  HAND_OVER_TOKENS,
+  handOver,
+  type Stopped,
+  whyAnother,
+} from './agent-roster.ts';
 import { type Assembled, assembleInput } from './assemble-input.ts';
 import { allowedSignals, type BlockAt, type BranchRun, budgetOf, metadataOf } from './branch-run.ts';
 import type { AgentJobSpec, DegradedSlice, JobEnd } from './ports.ts';
@@ -36,16 +45,57 @@ interface Worked {
   read: ReadResult | undefined;
   /** What was wrong with the first answer, before the agent was asked to correct it. */
   firstFaults: string[];
+  /** Jobs of agents from which this one took over: they are not needed any more. */
+  others?: string[];
 }
 
+/** One agent after the other, until one of them has not stopped for a reason of its own. */
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
-  const begun = order.jobId === undefined ? await beginJob(at, order, block) : { ok: order.jobId };
-  if ('crash' in begun) return begun;
-  const jobId = begun.ok;
+  if (order.jobId !== undefined) return workOn(at, order, block, { jobId: order.jobId, prefix: order.key });
+  const before: Stopped[] = [];
+  const all: Worked[] = [];
+  for (const [index, candidate] of agentsFor(at, block).entries()) {
+    const prefix = index === 0 ? order.key : `${order.key}/job-${index + 1}`;
+    const job = index === 0 ? `${order.key}/job` : prefix;
+    const begun = await beginJob(at, order, block, { key: job, candidate, before });
+    const worked = 'crash' in begun ? begun : await workOn(at, order, block, { jobId: begun.ok, prefix });
+    if ('ok' in worked) all.push(worked.ok);
+    const why = whyAnother(worked);
+    if (why === undefined || index + 1 === agentsFor(at, block).length) return chosenOf(worked, all);
+    before.push({ agent: candidate.agent, ...why });
+  }
+  throw new TypeError('a roster has at least one agent');
+}
+
+/** If all have stopped, the one goes on whose limit resets first. All of them are paid for. */
+function chosenOf(last: Tried<Worked>, all: readonly Worked[]): Tried<Worked> {
+  const resets = ({ end }: Worked) => (end.how === 'rate_limit' ? (end.resumeAt ?? '9999') : '');
+  const limited = all.filter(({ end }) => end.how === 'rate_limit').sort((a, b) => (resets(a) < resets(b) ? -1 : 1));
+  const isStopped = whyAnother(last) !== undefined;
+  const [soonest] = isStopped ? limited : [];
+  const chosen = soonest ?? ('ok' in last ? last.ok : undefined);
+  if (!chosen) return last;
+  const spent = sumAmounts(all.map(({ end }) => end.spent));
+  const others = all.flatMap(({ jobId }) => (jobId === chosen.jobId ? [] : [jobId]));
+  return { ok: { ...chosen, end: { ...chosen.end, spent }, others } };
+}
+
+interface OneJob {
+  jobId: string;
+  /** Of the keys of its turns. */
+  prefix: string;
+}
+
+async function workOn(
+  at: BranchRun,
+  order: VisitOrder,
+  block: BlockAt,
+  { jobId, prefix }: OneJob,
+): Promise<Tried<Worked>> {
   const rules = { signals: allowedSignals(block.def), ...ruleOf(at, block) };
   let firstFaults: string[] = [];
   for (let n = 1, text: string | undefined; ; n++) {
-    const turned = await takeTurn(at, order, { jobId, n, text });
+    const turned = await takeTurn(at, order, { jobId, prefix, n, text });
     if ('crash' in turned) return turned;
     const end = turned.ok;
     const read = end.how === 'completed' ? readResult(end, rules) : undefined;
@@ -73,20 +123,32 @@ function correction(faults: string[]): string {
 /** The job's id as the journal keeps it, what its prompt was made of, and what it had to do without. */
 type Begun = Tried<string> & { prompt?: PromptPart[]; events?: RunEvent[] };
 
-function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Begun> {
-  const step = { key: `${order.key}/job`, input: stepInput(at, order, block) };
+interface Beginning {
+  key: string;
+  candidate: Candidate;
+  /** Agents that have stopped before it. */
+  before: readonly Stopped[];
+}
+
+function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt, beginning: Beginning): Promise<Begun> {
+  const { key, candidate, before } = beginning;
+  const step = { key, input: stepInput(at, order, block) };
   return recordStep(at.durable, step, async (scope): Promise<Begun> => {
     let degraded: DegradedSlice[] = [];
     let prompt: PromptPart[] = [];
     const begun = await tried(at.ports, scope, async () => {
       const assembled = await assembleInput(at, order, block);
       degraded = assembled.degraded;
-      const { parts, ...spec } = await jobSpec(at, order, block, assembled);
+      const { parts, ...spec } = await jobSpec(at, order, block, { ...beginning, shown: assembled });
       prompt = parts;
       return at.ports.jobs.spawn(scope.effectKey, spec);
     });
-    const events = degraded.length > 0 && { events: degradedEvents(at, order, degraded) };
-    return { ...begun, ...(prompt.length > 0 && { prompt }), ...events };
+    const last = before.at(-1);
+    const events = [
+      ...degradedEvents(at, order, degraded),
+      ...(last ? [changeOfAgent(at, order, last, candidate)] : []),
+    ];
+    return { ...begun, ...(prompt.length > 0 && { prompt }), ...(events.length > 0 && { events }) };
   });
 }
 
@@ -99,25 +161,24 @@ async function jobSpec(
   at: BranchRun,
   order: VisitOrder,
   block: BlockAt,
-  shown: Assembled,
+  { shown, candidate, before }: Beginning & { shown: Assembled },
 ): Promise<AgentJobSpec & { parts: PromptPart[] }> {
   const { ports, input, walk } = at;
-  const { roster, worker } = block;
-  const { text: prompt, leftOut, parts } = await renderPrompt(shown.input, shown.stored, ports.prompt);
-  for (const text of leftOut) await ports.prompt.keep?.(input.run.runId, text);
-  const named = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : undefined);
-  const model = roster.model ?? (named === undefined ? input.run.model : undefined);
+  const { roster } = block;
+  const told = handOver(before);
+  const room = { ...ports.prompt, limit: ports.prompt.limit - (told === '' ? 0 : HAND_OVER_TOKENS) };
+  const { text, leftOut, parts } = await renderPrompt(shown.input, shown.stored, room);
+  for (const part of leftOut) await ports.prompt.keep?.(input.run.runId, part);
   return {
-    agent: named ?? input.run.agent ?? ports.defaultAgent(),
-    ...(model !== undefined && { model }),
-    prompt,
+    ...candidate,
+    prompt: `${told}${text}`,
     parts,
     cwd: input.worktree.path,
     worktreeId: input.worktree.id,
     readonly: roster.readonly === true,
     resultSchema: resultJsonSchema(allowedSignals(block.def)),
     budget: budgetOf(at, order, block),
-    ...sessionFor(at, order),
+    ...(before.length === 0 && sessionFor(at, order)),
     run: { runId: input.run.runId, block: order.block, visit: order.visit, branch: walk.branch },
   };
 }
@@ -129,17 +190,16 @@ function sessionFor({ input, walk }: BranchRun, { n, block }: VisitOrder): Pick<
   return isMeant ? { continues: session.jobId } : {};
 }
 
-interface Turn {
-  jobId: string;
+interface Turn extends OneJob {
   n: number;
   text: string | undefined;
 }
 
-function takeTurn(at: BranchRun, order: VisitOrder, { jobId, n, text }: Turn): Promise<Tried<JobEnd>> {
+function takeTurn(at: BranchRun, order: VisitOrder, { jobId, prefix, n, text }: Turn): Promise<Tried<JobEnd>> {
   // After a rate limit the job goes on without a new message.
   const isGoingOn = order.part > 1 && n === 1;
   const { jobs } = at.ports;
-  const step = { key: `${order.key}/turn-${n}`, input: { jobId, text: text ?? null } };
+  const step = { key: `${prefix}/turn-${n}`, input: { jobId, text: text ?? null } };
   return recordStep(at.durable, step, (scope) =>
     tried(at.ports, scope, async () => {
       if (text !== undefined || isGoingOn) await jobs.send(scope.effectKey, jobId, text);
@@ -157,7 +217,8 @@ async function conclude(
   { order, block, scope, worked }: { order: VisitOrder; block: BlockAt; scope: StepScope; worked: Tried<Worked> },
 ): Promise<VisitOutcome> {
   if ('crash' in worked) return { ...crashed(worked.crash), ...(await visitFacts(at, order, NOTHING)) };
-  const { jobId, end } = worked.ok;
+  const { jobId, end, others = [] } = worked.ok;
+  for (const other of others) await at.ports.jobs.kill(other);
   const judged = await tried(at.ports, scope, () => judge(at, order, block, worked.ok));
   const facts = { ...(await visitFacts(at, order, end.spent)), jobId };
   return 'crash' in judged ? { ...crashed(judged.crash), ...facts } : { ...judged.ok, ...facts };

@@ -116,8 +116,8 @@ export class BlockAgents implements AgentJobs {
       case 'stale':
         return { how: 'stale', message: this.#lastError(jobId).message, spent };
       case 'error': {
-        const { code, message } = this.#lastError(jobId);
-        if (code !== 'budget_exhausted') return { how: 'error', code, message, spent };
+        const error = this.#lastError(jobId);
+        if (error.code !== 'budget_exhausted') return { how: 'error', ...error, spent };
         return { how: 'budget', what: runtime.spent?.what ?? 'seconds', spent };
       }
       case 'completed': {
@@ -148,12 +148,15 @@ export class BlockAgents implements AgentJobs {
       });
   }
 
-  #lastError(jobId: string): { code: string; message: string } {
+  #lastError(jobId: string): { code: string; message: string; retryable?: boolean } {
     const found = this.#deps.store.events
       .tail(jobId, 50)
       .toReversed()
       .find((event) => event.type === 'error' || (event.type === 'progress' && event.payload.kind === 'rate_limit'));
-    if (found?.type === 'error') return { code: found.payload.code, message: found.payload.message };
+    if (found?.type === 'error') {
+      const { code, message: said, retryable } = found.payload;
+      return { code, message: said, retryable };
+    }
     const message = found?.type === 'progress' && 'message' in found.payload ? found.payload.message : undefined;
     return { code: 'agent_error', message: message ?? 'The agent did not say why.' };
   }

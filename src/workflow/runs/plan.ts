@@ -23,7 +23,7 @@ interface RunPlannerDeps {
   registry: AdapterRegistry;
   capabilities: Capabilities;
   project: Project;
-  settings(): Pick<ReefBlock, 'gates' | 'sandbox'>;
+  settings(): Pick<ReefBlock, 'gates' | 'sandbox' | 'fallback_agents'>;
 }
 
 /** Turns a request into a spec. A run that is refused here has left no trace. */
@@ -39,6 +39,8 @@ export class RunPlanner {
     const { manifest, node } = await this.#manifest(request.workflow);
     const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
     const parent = this.#parentOf(request, caller);
+    const fallbacks = request.fallbacks ?? this.#deps.settings().fallback_agents;
+    for (const each of fallbacks) registry.get(each);
     const described = agent === undefined ? undefined : registry.get(agent).adapter.describe();
     chooseSandbox(request, parent, { ...capabilities, mode: this.#deps.settings().sandbox.mode, agent: described });
     const gates = await findGateCommands({
@@ -48,6 +50,7 @@ export class RunPlanner {
     });
     return {
       ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
+      ...(fallbacks.length > 0 && { fallbacks }),
       ...(agent !== undefined && { agent }),
       ...(model !== undefined && { model }),
       ...(base !== undefined && { base }),
@@ -64,13 +67,16 @@ export class RunPlanner {
     };
   }
 
-  #parentOf({ agent, yes, accept, sandbox }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
+  #parentOf(
+    { agent, fallbacks = [], yes, accept, sandbox }: OperationRequest<'run'>,
+    { jobId }: Caller,
+  ): Job | undefined {
     if (jobId === undefined) return undefined;
     const { store, registry } = this.#deps;
     const { job: parent } = store.jobs.get(jobId) ?? {};
     if (!parent) throw new ReefError('job_not_found', `there is no job "${jobId}"`);
     if (accept) throw new ReefError('not_yours', 'people merge: leave "accept" out');
-    refuseEscape(registry, parent, { agent, yes, sandbox });
+    for (const each of [agent, ...fallbacks]) refuseEscape(registry, parent, { agent: each, yes, sandbox });
     refuseDepth(parent);
     return parent;
   }

@@ -151,9 +151,10 @@ export class RunStarter {
 }
 
 function inputOf(doc: RunSpec) {
-  const { task, node, manifest, gates, agent, model, stepping, autoResume, budget, continued } = doc;
+  const { task, node, manifest, gates, agent, fallbacks, model, stepping, autoResume, budget, continued } = doc;
   const chosen = {
     ...(agent !== undefined && { agent }),
+    ...(fallbacks && { fallbacks }),
     ...(model !== undefined && { model }),
     ...(continued && { continued }),
   };

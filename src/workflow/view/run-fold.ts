@@ -22,6 +22,9 @@ interface AnsweredHalt {
   answerId: string | undefined;
 }
 
+/** The step in which the job of a visit begins; `-2` and so on where another agent took over. */
+const JOB_STEP = /\/job(-\d+)?$/;
+
 /** A run as its journal tells it: the same walk, fed with the recorded entries. The same entries give the same view. */
 export class RunFold {
   readonly #runId: string;
@@ -87,7 +90,7 @@ export class RunFold {
     if (kind === 'step' && key === 'begin')
       this.#branch(mainBranch(this.#runOf(), (data.value ?? null) as string | null));
     if (kind === 'answer') this.#noteStepping(data);
-    if (kind === 'step' && key.endsWith('/job')) this.#noteJob(key, data);
+    if (kind === 'step' && JOB_STEP.test(key)) this.#noteJob(key, data);
     if (kind === 'end') this.#end = data;
     this.#advance();
   }
@@ -148,7 +151,7 @@ export class RunFold {
   #noteJob(key: string, { value }: EntryData): void {
     const { events = [], prompt } = value as unknown as { events?: RunEvent[] } & Pick<LogEntry, 'prompt'>;
     this.#events.push(...events);
-    if (prompt) this.#prompts.set(key.replace(/^main\//, '').replace(/\/job$/, ''), { prompt });
+    if (prompt) this.#prompts.set(key.replace(/^main\//, '').replace(JOB_STEP, ''), { prompt });
   }
 
   #keep(kind: string, key: string, data: EntryData): void {
@@ -214,8 +217,7 @@ export class RunFold {
   #active(): LogEntry[] {
     return this.#walks.flatMap(({ command, branch }) => {
       if (command.do !== 'visit' || !this.#isBegun(branch)) return [];
-      const job = this.#entry('step', `${command.order.key}/job`)?.value as { ok?: string } | undefined;
-      const jobId = command.order.jobId ?? job?.ok;
+      const jobId = command.order.jobId ?? this.#jobOf(command.order.key);
       return [
         {
           ...placeOf(command.order),
@@ -226,6 +228,15 @@ export class RunFold {
         },
       ];
     });
+  }
+
+  /** The job of the agent that took over last, or of the first one. */
+  #jobOf(key: string): string | undefined {
+    const begun = (step: string) => (this.#entry('step', step)?.value as { ok?: string } | undefined)?.ok;
+    let jobId = begun(`${key}/job`);
+    for (let n = 2; this.#entry('step', `${key}/job-${n}`) !== undefined; n++)
+      jobId = begun(`${key}/job-${n}`) ?? jobId;
+    return jobId;
   }
 
   /** A branch beyond the first four waits until as many have ended. */

@@ -11,8 +11,9 @@ import { follow, openLog, theRun, toldUntilNow, waitToEnd } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
 import { acceptWorktree } from './worktree.ts';
 
-interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget' | 'agents'> {
+interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget' | 'agents' | 'fallbacks'> {
   agents?: string;
+  fallback?: string;
   budgetTokens?: number;
   budgetTime?: string;
   wait?: true;
@@ -50,10 +51,17 @@ async function toldOfAttempts(cli: Cli, client: Client, { started, isWaited }: S
 }
 
 function runInput(cli: Cli, task: string, options: RunOptions): OperationInput<'run'> {
-  const { budgetTokens, budgetTime, wait, follow: _follow, agent, agents, ...same } = options;
+  const { budgetTokens, budgetTime, wait, follow: _follow, agent, agents, fallback, ...same } = options;
   const budget = { tokens: budgetTokens, seconds: parseSeconds(budgetTime, '--budget-time') };
-  const named = agents?.split(',').map((each) => absoluteScript(each.trim(), cli.cwd));
-  return { task, ...folder(cli), ...same, agent: agent && absoluteScript(agent, cli.cwd), agents: named, budget };
+  const list = (names?: string) => names?.split(',').map((each) => absoluteScript(each.trim(), cli.cwd));
+  return {
+    task,
+    ...folder(cli),
+    ...same,
+    agent: agent && absoluteScript(agent, cli.cwd),
+    ...{ agents: list(agents), fallbacks: list(fallback) },
+    budget,
+  };
 }
 
 export const runs: Command<{ all?: true }> = async (cli, _args, { all }) => {

@@ -18,6 +18,10 @@ function taskCommands(program: Command, run: Run): void {
     .argument('<workflow-or-task>', 'a node of the workflow file, test-fix or full-gates; alone, it is the task')
     .argument('[task]', 'what should be done; - reads it from standard input')
     .option('--agent <agent>', 'agent for blocks that name none (default: claude)')
+    .option(
+      '--fallback <agents>',
+      'these take over in this order at a limit, an outage or a missing log-in (default: as configured)',
+    )
     .option('--agents <agents>', 'let each of these try the task, with commas between them; then you choose one')
     .option('--model <model>', 'model for the same blocks')
     .option('--plan <glob>', 'files that the task will change; may be repeated', collect)

@@ -112,9 +112,9 @@ function Visit({ run, view, step }: { run: RunSummary; view: RunView; step: Step
           </div>
         </Part>
       )}
-      {troubles.map(({ slice, message }) => (
-        <p key={slice} class="hint">
-          Without the context {plain(slice)}: {plain(message)}
+      {troubles.map(({ type, slice, message }) => (
+        <p key={`${slice} ${message}`} class="hint">
+          {type === 'agent_changed' ? plain(message) : `Without the context ${plain(slice)}: ${plain(message)}`}
         </p>
       ))}
       {entry?.prompt && entry.prompt.length > 0 && (
