@@ -119,6 +119,20 @@ inChromium('X-06', 'U-36', 'U-35').test(
   },
 );
 
+inChromium('U-35').test('what was skipped and what is old is said', async () => {
+  const { world, signIn } = await rig();
+  const { page } = await signIn();
+  // What the daemon says to a reader who was away for longer than events are kept.
+  const gap = 'event: gap\ndata: {"from":3,"to":7}\n\n';
+  await page.route('**/v1/events?*', (route) => route.fulfill({ contentType: 'text/event-stream', body: gap }), {
+    times: 1,
+  });
+  await world.killDaemon();
+  await page.getByText(/^This is what was known at \d\d:\d\d\./).waitFor();
+  await world.client.call('status', {});
+  await page.getByText('Live, 5 older events skipped').waitFor();
+});
+
 inChromium('X-06', 'U-36').test('whoever takes the port of a dead daemon learns no token', async () => {
   const { world, signIn, address }: PageRig = await rig();
   const { page } = await signIn();

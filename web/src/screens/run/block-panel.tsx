@@ -36,7 +36,11 @@ export function BlockPanel({ run, view, steps, chosen, hrefOf }: PanelProps) {
       </header>
       {visits.length > 1 && <Visits visits={visits} chosen={step} hrefOf={hrefOf} />}
       {halt && <Halted run={run} halt={halt} />}
-      {step ? <Visit run={run} view={view} step={step} /> : <Planned view={view} block={block} />}
+      {step && (step.entry || !halt) ? (
+        <Visit run={run} view={view} step={step} />
+      ) : (
+        <Planned view={view} block={block} />
+      )}
     </section>
   );
 }

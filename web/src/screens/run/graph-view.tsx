@@ -147,13 +147,14 @@ function Block({ box, lit, isChosen, href }: BlockProps) {
   const { status, visits } = lit.blocks.get(box.id) ?? { status: 'pending' as const, visits: 0 };
   const { tone, text } = sayStatus(status);
   const { name, node } = nameOf(box.id);
-  const times = visits > 1 ? `, ${visits} visits` : '';
+  const shown = [shortened(name), shortened(node.replaceAll('_', ' '))].map(plain);
+  const times = visits > 1 ? ` ×${visits}` : '';
   return (
     <g transform={`translate(${box.x - box.width / 2} ${box.y - box.height / 2})`}>
       <a
         class={`block is-${status} tone-${tone}`}
         href={href}
-        aria-label={`${plain(name)}: ${text}${times}`}
+        aria-label={`${shown.join(' ')}${times}: ${text}`}
         aria-current={isChosen ? 'true' : undefined}
         onClick={(event) => {
           event.preventDefault();
@@ -164,14 +165,14 @@ function Block({ box, lit, isChosen, href }: BlockProps) {
         <rect class="shape" width={box.width} height={box.height} rx="12" />
         <circle class="light" cx="17" cy="20" r="4.5" />
         <text class="name" x="30" y="24.5">
-          {plain(shortened(name))}
-        </text>
+          {shown[0]}
+        </text>{' '}
         <text class="node" x="30" y="43">
-          {plain(shortened(node.replaceAll('_', ' ')))}
-        </text>
+          {shown[1]}
+        </text>{' '}
         {visits > 1 && (
           <text class="times" x={box.width - 14} y="43">
-            ×{visits}
+            {times.trim()}
           </text>
         )}
       </a>

@@ -29,7 +29,10 @@ export const isSame = (a: Position, b: Position) => keyOf(a) === keyOf(b);
 
 export function stepsOf(view: RunView): Step[] {
   const last = new Map<string, Step>();
-  return view.path.map((position, at) => {
+  // A block that waits for leave to begin is on no path yet.
+  const before = view.halts.filter((halt) => !view.path.some((position) => isSame(halt, position)));
+  return [...view.path, ...before].map(({ block, visit, branch }, at) => {
+    const position = { block, visit, branch };
     const entry = view.executionLog[keyOf(position)];
     const halted = view.halts.some((halt) => isSame(halt, position));
     const isUnset = view.gates.some((gate) => isSame(gate, position) && gate.result === 'not_run');
