@@ -28,7 +28,6 @@ proves('R-112').test('a question may have several lines, and be written in the e
   await chat.clear();
   chat.type('one');
   chat.keys('C-j');
-  await chat.until(/…$/);
   chat.type('two');
   chat.keys('Enter');
   await chat.until(/\none\ntwo\n>$/);
@@ -198,4 +197,65 @@ proves('R-73', 'R-112').test('Ctrl-C at a question of ask ends it, whoever asks;
   chat.keys('C-d');
   await chat.until(/Done\.\n\[ended 0\]/);
   expect(readdirSync(user.cwd)).toEqual([]);
+});
+
+/** What a terminal sends for a paste: the text, and where it begins and ends for a program that asked. */
+function paste(chat: Chat, text: string): void {
+  chat.tmux('set-buffer', '--', text);
+  chat.tmux('paste-buffer', '-p');
+}
+
+proves('R-163').test('a pasted text of several lines is one question, edited like any other', async () => {
+  const user = makeUser();
+  user.write('home/.config/reef/.env', 'REEF_DRY_RUN=true\n');
+  await using chat = await Chat.open(user);
+  paste(chat, 'def f():\n\treturn 1\n.exit\n');
+  // Node marks further lines from version 24 on.
+  await chat.until(/> def f\(\):\n(\| )?\s+return 1\n(\| )?\.exit$/);
+  chat.keys('Up', 'Up', 'Up', 'Down', 'Up', 'Home');
+  chat.type('async ');
+  await chat.until(/> async def f\(\):\n(\| )?\s+return 1\n(\| )?\.exit$/);
+  chat.keys('Enter');
+  await chat.until(/\.exit\n+async def f\(\):\n\s+return 1\n\.exit\n>$/);
+  // It comes back whole.
+  chat.keys('Up');
+  await chat.until(/\n>\s+async def f\(\):\n(\| )?\s+return 1\n(\| )?\.exit$/);
+  chat.keys('C-c');
+  await chat.until(/\^C\n>$/);
+  // What acts on a terminal is not pasted.
+  paste(chat, 'a\u001b]0;owned\u0007b\u0003c');
+  await chat.until(/> a\]0;ownedbc$/);
+});
+
+proves('R-163').test('Ctrl-R finds what was typed before, in this chat or an earlier one', async () => {
+  const user = makeUser();
+  user.write('home/.config/reef/.env', 'REEF_DRY_RUN=true\n');
+  user.write('home/.cache/reef/chat-history', '"about fish"\n"about coral"\n"other"\n');
+  await using chat = await Chat.open(user);
+  await chat.clear();
+  chat.type('kept');
+  chat.keys('C-r');
+  chat.type('ABOUT');
+  await chat.until(/search: ABOUT → about fish$/);
+  chat.keys('C-r');
+  await chat.until(/search: ABOUT → about coral$/);
+  chat.keys('C-r');
+  await chat.until(/no older line; search: ABOUT → about coral$/);
+  chat.keys('C-g');
+  await chat.until(/> kept$/);
+  chat.keys('C-r');
+  chat.type('corx');
+  await chat.until(/no older line; search: cor → about coral$/);
+  chat.keys('BSpace');
+  await chat.until(/\nsearch: co → about coral$/);
+  chat.keys('End');
+  chat.type('s');
+  await chat.until(/> about corals$/);
+  chat.keys('Enter');
+  await chat.until(/\nabout corals\n>$/);
+  chat.type('ab');
+  chat.keys('Up', 'Up');
+  await chat.until(/> about fish$/);
+  chat.keys('Down', 'Down');
+  await chat.until(/> ab$/);
 });

@@ -5,6 +5,8 @@ import type { AnswerScreen, Size } from '../answer/answer-view.ts';
 import type { Host } from '../cli.ts';
 import type { Person } from '../prompt/person.ts';
 import { KeyStream, type LineEnd } from './key-stream.ts';
+import { LineHistory } from './line-history.ts';
+import { PromptKeys } from './prompt-keys.ts';
 
 interface ChatTerminalOptions {
   host: Host;
@@ -53,8 +55,11 @@ export class ChatTerminal implements Person, AnswerScreen {
   readonly #screen: Screen;
   readonly #keys: KeyStream;
   readonly #readline: Interface;
+  readonly #history: LineHistory;
+  readonly #prompt: PromptKeys;
   #waiting: ((entry: Entry | undefined) => void) | undefined;
   readonly #ready: Entry[] = [];
+  readonly #isTerminal: boolean;
   #isLost = false;
   #isLent = false;
   /** The beginning of a line that was written while a question waits. */
@@ -63,20 +68,23 @@ export class ChatTerminal implements Person, AnswerScreen {
 
   constructor({ host, isVi, history, complete }: ChatTerminalOptions) {
     this.#screen = new Screen(host.stdout);
+    this.#history = new LineHistory(history);
+    this.#isTerminal = host.stdin.isTTY === true;
     this.#keys = new KeyStream(host.stdin, {
       isVi,
       isLineEmpty: () => this.#readline.line === '',
       onEnd: () => this.#settle(undefined),
       onLost: () => this.hangUp(),
       onInterrupt: () => this.interrupt(),
+      onKey: (key) => this.#prompt.take(key),
+      onPaste: (text) => this.#prompt.paste(text),
     });
     this.#readline = createInterface({
       input: this.#keys,
       output: this.#screen,
       terminal: true,
-      history,
-      historySize: 1000,
-      removeHistoryDuplicates: true,
+      // Its own knows no line breaks, and no search.
+      historySize: 0,
       completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
         complete(line).then(
           (found) => done(null, found),
@@ -84,6 +92,8 @@ export class ChatTerminal implements Person, AnswerScreen {
         );
       },
     });
+    this.#prompt = new PromptKeys(this.#readline, this.#history);
+    this.#bracketPastes(true);
     this.#readline.on('line', (text) => this.#settle({ text, end: this.#keys.nextEnd() }));
     // At the prompt Ctrl-C drops the line. At a question it ends the work that asked.
     this.#readline.on('SIGINT', () => {
@@ -103,15 +113,21 @@ export class ChatTerminal implements Person, AnswerScreen {
     return this.#waiting || this.#isLost ? undefined : this.#screen.size;
   }
 
-  /** The next line, or undefined when there will be no more. */
-  next(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+  /** The next text, of one line or several, or undefined when there will be no more. */
+  async next(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+    const entry = await this.#read(prompt, { rightPrompt, isText: true });
+    if (entry) this.#history.add(entry.text);
+    return entry;
+  }
+
+  #read(prompt: string, { rightPrompt = '', isText = false } = {}): Promise<Entry | undefined> {
     this.onInterlude?.();
     const ready = this.#ready.shift();
     if (ready) return Promise.resolve(ready);
     if (this.#isLost) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.#waiting = resolve;
-      this.#readline.setPrompt(prompt);
+      this.#prompt.begin(prompt, isText);
       this.#readline.prompt();
       this.#showRight(rightPrompt);
       this.#keys.release();
@@ -120,14 +136,11 @@ export class ChatTerminal implements Person, AnswerScreen {
 
   async question(text: string, signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted();
-    const { history } = this;
-    const remembered = [...history];
-    const answer = this.next(text);
+    const answer = this.#read(text);
     const takeBack = () => this.#takeBack();
     signal?.addEventListener('abort', takeBack, { once: true });
     const entry = await answer;
     signal?.removeEventListener('abort', takeBack);
-    history.splice(0, history.length, ...remembered);
     signal?.throwIfAborted();
     return entry?.text ?? '';
   }
@@ -160,7 +173,7 @@ export class ChatTerminal implements Person, AnswerScreen {
     }
     const end = text.lastIndexOf('\n') + 1;
     if (end > 0) {
-      this.#screen.write(`\r\u001b[J${this.#held}${text.slice(0, end)}`);
+      this.#screen.write(`${this.#prompt.cleared()}${this.#held}${text.slice(0, end)}`);
       this.#readline.prompt(true);
     }
     this.#held = (end > 0 ? '' : this.#held) + text.slice(end);
@@ -184,16 +197,23 @@ export class ChatTerminal implements Person, AnswerScreen {
   /** Lends the terminal to an editor, which then gets Ctrl-C itself. */
   async lent<T>(work: () => Promise<T>): Promise<T> {
     this.#isLent = true;
+    this.#bracketPastes(false);
     try {
       return await this.#keys.lent(work);
     } finally {
+      this.#bracketPastes(true);
       this.#isLent = false;
     }
   }
 
-  /** The array of readline itself, newest line first. */
-  get history(): string[] {
-    return (this.#readline as Interface & { history: string[] }).history;
+  /** Newest line first. */
+  get history(): readonly string[] {
+    return this.#history.lines;
+  }
+
+  /** Whether the terminal says where a pasted text begins and ends. */
+  #bracketPastes(isOn: boolean): void {
+    if (this.#isTerminal) this.#screen.write(`\u001b[?2004${isOn ? 'h' : 'l'}`);
   }
 
   /** The terminal is gone: from now on nothing is asked or shown. */
@@ -209,13 +229,14 @@ export class ChatTerminal implements Person, AnswerScreen {
   }
 
   close(): void {
+    this.#bracketPastes(false);
     this.#readline.close();
     this.#keys.detach();
   }
 
   #dropLine(): void {
-    this.#readline.write(null, { ctrl: true, name: 'e' });
-    this.#readline.write(null, { ctrl: true, name: 'u' });
+    this.#prompt.drop();
+    this.#readline.prompt();
   }
 
   /** Answers the question with an empty line. Sets the line directly, because the keys that delete would keep a copy of it. */

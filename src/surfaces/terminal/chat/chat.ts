@@ -20,7 +20,7 @@ import { askQuestions } from '../prompt/job-questions.ts';
 import type { Person } from '../prompt/person.ts';
 import { ChatTerminal } from './chat-terminal.ts';
 import { enterScope, leaveScope, openConversation, type ScopeOptions } from './conversation.ts';
-import { chatJobs, openTeam } from './jobs.ts';
+import { askingJobs, chatJobs, openTeam } from './jobs.ts';
 import { copyText, editFile, editText } from './user-programs.ts';
 
 /** A chat from its first line to its last, in one context. */
@@ -51,7 +51,7 @@ export async function runChat(cli: Cli, options: ScopeOptions): Promise<number> 
     host: cli.host,
     isVi: ctx.app.config.keybindings === 'vi',
     history: readHistory(historyFile),
-    complete: (line) => completeLine(ctx, line),
+    complete: (line) => completeLine(ctx, cli, line),
   });
   opened = terminal;
   try {
@@ -108,13 +108,13 @@ async function talk(conversation: Dialogue, room: Room): Promise<void> {
 const BLOCK = ':::';
 const MORE = '… ';
 
-/** One line or several: a block between `:::`, lines ended by Ctrl-J, or a text from the editor. */
+/** One line or several: a block between `:::`, with line breaks by Ctrl-J or pasted, or a text from the editor. */
 async function readQuestion(ctx: RequestContext, { cli, terminal }: Room): Promise<string | undefined> {
   const isColored = !cli.env.noColor;
   let entry = await terminal.next(renderPromptLeft(ctx, isColored), renderPromptRight(ctx, isColored));
   const lines = entry ? [entry.text] : [];
   const isBlock = entry?.text.startsWith(BLOCK) === true;
-  while (entry && entry.end !== 'edit' && (isBlock ? !isBlockOver(lines) : entry.end === 'more')) {
+  while (entry && entry.end !== 'edit' && isBlock && !isBlockOver(lines)) {
     entry = await terminal.next(MORE);
     if (entry) lines.push(entry.text);
   }
@@ -180,7 +180,7 @@ async function writeHistory(file: string, lines: readonly string[]): Promise<voi
 }
 
 /** What Tab offers: commands that can be used now, then what may follow them. */
-async function completeLine(ctx: RequestContext, line: string): Promise<[string[], string]> {
+async function completeLine(ctx: RequestContext, cli: Cli, line: string): Promise<[string[], string]> {
   if (!isCommand(line)) return [[], line];
   const [command = '', ...args] = line.split(/\s+/);
   const names = COMMANDS.flatMap(({ name, needs = [] }) =>
@@ -188,11 +188,22 @@ async function completeLine(ctx: RequestContext, line: string): Promise<[string[
   );
   const typed = args.at(-1) ?? '';
   if (args.length === 0) return [names, line];
-  const values = command === '.file' ? await paths(ctx.app.cwd, typed) : await valuesFor(ctx, command, args);
+  const values = await valuesFor(ctx, cli, { command, args, typed });
   return values.length === 0 && names.length > 0 ? [names, line] : [values, typed];
 }
 
-async function valuesFor(ctx: RequestContext, command: string, args: readonly string[]): Promise<string[]> {
+interface Typed {
+  command: string;
+  args: readonly string[];
+  /** The last word, which is not complete. */
+  typed: string;
+}
+
+async function valuesFor(ctx: RequestContext, cli: Cli, { command, args, typed }: Typed): Promise<string[]> {
+  if (command === '.file') return paths(ctx.app.cwd, typed);
+  if (command === '.inbox' && args.length === 1) {
+    return (await askingJobs(cli)).filter((id) => id.startsWith(typed));
+  }
   const found = await replComplete(ctx, { command, args });
   return found.map(([value]) => value);
 }

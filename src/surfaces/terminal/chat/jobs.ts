@@ -32,6 +32,14 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
   };
 }
 
+/** The jobs that ask something, for `.inbox`. No daemon is started to look. */
+export async function askingJobs(cli: Cli): Promise<string[]> {
+  const { client } = jobsHome(cli);
+  if (!(await client.daemon())) return [];
+  const { questions } = await client.call('inbox', {});
+  return [...new Set(questions.map(({ jobId }) => jobId))];
+}
+
 interface JobsHome {
   client: Client;
   homeDir: string;

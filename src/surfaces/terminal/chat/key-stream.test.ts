@@ -13,6 +13,8 @@ function open({ isEmpty = true } = {}) {
     onEnd: () => heard.push('end'),
     onLost: () => heard.push('lost'),
     onInterrupt: () => heard.push('interrupt'),
+    onKey: (key) => key === '\n' && heard.push('newline') > 0,
+    onPaste: (text) => heard.push(`pasted ${JSON.stringify(text)}`),
   });
   keys.on('data', (chunk: Buffer) => heard.push(chunk.toString()));
   const press = async (text: string) => {
@@ -28,10 +30,23 @@ verifies('R-112').test('keys that readline does not know end its line, and are r
   const { keys, press } = open();
   keys.release();
   const passed = await press('one\ntwo\u000fthree\r');
-  expect([passed.join(''), [keys.nextEnd(), keys.nextEnd(), keys.nextEnd()]]).toEqual([
-    'one\rtwo\rthree\r',
-    ['more', 'edit', 'sent'],
+  expect([passed.join(' '), [keys.nextEnd(), keys.nextEnd()]]).toEqual([
+    'o n e newline t w o \r t h r e e \r',
+    ['edit', 'sent'],
   ]);
+});
+
+verifies('R-163').test('a pasted text is one thing, whatever it holds and however it arrives', async () => {
+  const { keys, press } = open();
+  keys.release();
+  const heard = await press('a\u001b[200~one\r\ntw');
+  await press('o\t\u001b[2J\u0003\u0004\r'); // none of these is a key there
+  heard.push(...(await press('\u001b[201~b')));
+  expect(heard).toEqual(['a', 'pasted "one\\ntwo\\t[2J\\n"', 'b']);
+  keys.hold();
+  await press('\u001b[200~later\u001b[201~');
+  keys.release();
+  await tick();
 });
 
 verifies('R-112').test('while nobody reads lines what is typed waits, and only Ctrl-C is heard', async () => {

@@ -1,14 +1,21 @@
 import { PassThrough } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { ViKeys } from './vi-keys.ts';
 
 const INTERRUPT = 0x03;
-const END = 0x04;
-const NEWLINE = 0x0a;
-const EDIT = 0x0f;
-const RETURN = Buffer.from('\r');
+const END = '\u0004';
+const EDIT = '\u000f';
+const RETURN = '\r';
+const [PASTE_BEGINS, PASTE_ENDS] = ['\u001b[200~', '\u001b[201~'];
+/** What one key sends; a key that comes in pieces is several. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what keys send
+const KEY = /\u001b(?:\[[0-9;]*[A-Za-z~]|O[A-Z]|[^\u001b[O])|[\s\S]/gu;
+/** Nobody types these: in a pasted text they would act on the terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are removed
+const ACTS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** How a line was ended: sent, followed by another, or taken to the editor. */
-export type LineEnd = 'sent' | 'more' | 'edit';
+/** How a line was ended: sent, or taken to the editor. */
+export type LineEnd = 'sent' | 'edit';
 
 interface Listeners {
   /** Whether anything has been typed: only then Ctrl-D deletes. */
@@ -18,6 +25,10 @@ interface Listeners {
   /** There is no keyboard any more. */
   onLost(): void;
   onInterrupt(): void;
+  /** True: the key has done what it does, and readline does not get it. */
+  onKey(key: string): boolean;
+  /** A text that was pasted, with its line breaks. */
+  onPaste(text: string): void;
 }
 
 interface RawInput extends NodeJS.ReadableStream {
@@ -25,15 +36,17 @@ interface RawInput extends NodeJS.ReadableStream {
 }
 
 /**
- * The keyboard as readline gets it. Keys that readline does not know end the line, and `nextEnd` tells which. While nobody
- * reads lines, what is typed waits, and only Ctrl-C has an effect.
+ * The keyboard as readline gets it, key by key: what one does may depend on the line as the one before left it. While nobody reads
+ * lines, what is typed waits, and only Ctrl-C has an effect.
  */
 export class KeyStream extends PassThrough {
   readonly isTTY = true;
   readonly #input: RawInput;
   readonly #listeners: Listeners;
   readonly #vi: ViKeys | undefined;
+  readonly #decoder = new StringDecoder();
   #held: Buffer[] | undefined = [];
+  #pasted: string | undefined;
   #ends: LineEnd[] = [];
 
   constructor(input: RawInput, options: Listeners & { isVi: boolean }) {
@@ -93,28 +106,32 @@ export class KeyStream extends PassThrough {
   };
 
   #forward(bytes: Buffer): void {
-    let from = 0;
-    for (let at = 0; at < bytes.length; at++) {
-      const special = this.#special(bytes[at] ?? 0, from === at);
-      if (special === undefined) continue;
-      this.#pass(bytes.subarray(from, at));
-      if (special !== 'swallowed') {
-        this.#ends.push(special);
-        this.write(RETURN);
-      } else this.#listeners.onEnd();
-      from = at + 1;
+    const keys = this.#decoder.write(bytes).match(KEY) ?? [];
+    for (const key of keys) {
+      if (this.#held) this.#take(key);
+      else this.#key(key);
     }
-    this.#pass(bytes.subarray(from));
   }
 
-  #special(byte: number, isFirst: boolean): LineEnd | 'swallowed' | undefined {
-    if (byte === 0x0d) return 'sent';
-    if (byte === NEWLINE) return 'more';
-    if (byte === EDIT) return 'edit';
-    return byte === END && isFirst && this.#listeners.isLineEmpty() ? 'swallowed' : undefined;
+  #key(key: string): void {
+    if (key === PASTE_BEGINS) this.#pasted = '';
+    else if (this.#pasted === undefined) this.#pressed(key);
+    else if (key === PASTE_ENDS) {
+      const text = this.#pasted;
+      this.#pasted = undefined;
+      this.#listeners.onPaste(text.replace(/\r\n?/g, '\n').replace(ACTS, ''));
+    } else this.#pasted += key;
   }
 
-  #pass(bytes: Buffer): void {
-    if (bytes.length > 0) this.write(this.#vi?.translate(bytes) ?? bytes);
+  #pressed(typed: string): void {
+    const keys = this.#vi?.translate(Buffer.from(typed)).toString().match(KEY) ?? (this.#vi ? [] : [typed]);
+    for (const key of keys) {
+      if (this.#listeners.onKey(key)) continue;
+      if (key === END && this.#listeners.isLineEmpty()) this.#listeners.onEnd();
+      else if (key === RETURN || key === EDIT) {
+        this.#ends.push(key === EDIT ? 'edit' : 'sent');
+        this.emit('data', Buffer.from(RETURN));
+      } else this.emit('data', Buffer.from(key));
+    }
   }
 }
