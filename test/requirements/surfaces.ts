@@ -17,7 +17,7 @@ export const surfaces = page('surfaces', {
   'U-17': { from: '+', says: 'the official conformance suite passes at /mcp in every scenario that applies, and the Inspector drives the stdio server', status: 'done' },
   'U-20': { from: '+', says: 'reef serve binds loopback, writes a 0600 token and publishes OpenAPI 3.1', status: 'done' },
   'U-21': { from: '+', says: 'the event stream resumes without loss or repetition, and a slow reader is disconnected', status: 'done' },
-  'U-22': { from: '+', says: 'completions and sessions are served, and a client that leaves cancels within 2 s', status: 'todo', because: 'issue not started' },
+  'U-22': { from: '+', says: 'completions and sessions are served, and a client that leaves cancels within 2 s', status: 'done' },
   'U-23': { from: '+', says: 'every operation has a REST route, or says why not, from one schema', status: 'done' },
   'U-24': { from: '+', says: 'MCP over Streamable HTTP from the same server definition', status: 'done' },
   'U-25': { from: '+', says: 'the operations the page needs exist on every face: usage, review and the others', status: 'done' },

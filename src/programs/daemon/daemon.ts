@@ -92,7 +92,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   const folder = home.repository ?? home.dir;
   const page = () => ({ repository: basename(folder), folder, version, lastSeq: app.news.lastSeq() });
   const { news, figures } = app;
-  const door = new DoorKeeper({ home, log, core, audit, by: OWNER.by, info: page, news, figures });
+  const door = new DoorKeeper({ home, env, log, core, audit, by: OWNER.by, info: page, news, figures });
   const server = await serveSocket({ path: home.socket, core, caller: OWNER, credential, daemon, log, audit });
   await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
   log.info('the daemon is up', { pid: process.pid, version });

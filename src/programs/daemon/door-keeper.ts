@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { writeAtomic } from '../../base/atomic-file.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { Environment } from '../../base/env.ts';
 import type { Home } from '../../base/home.ts';
 import type { Logger } from '../../base/log.ts';
 import { Limiter } from '../../base/serial.ts';
@@ -12,6 +14,7 @@ import { DoorTokens } from '../../surfaces/http/door/door-tokens.ts';
 
 interface Deps extends Pick<DoorOptions, 'core' | 'audit' | 'by' | 'info' | 'news' | 'figures'> {
   home: Home;
+  env: Environment;
   log: Logger;
 }
 
@@ -120,7 +123,11 @@ export class DoorKeeper {
       const { reefOverHttp } = await import('../../surfaces/mcp/over-http.ts');
       return reefOverHttp(this.#deps, this.#deps.info().folder);
     };
-    const place = { ...this.#deps, tokens: this.#tokens, host, origin, mcp };
+    const { EngineProcesses } = await import('../../surfaces/completion/engine-processes.ts');
+    const { home, env, info } = this.#deps;
+    const cwd = info().folder;
+    const completions = new EngineProcesses({ cwd, env: env.all, records: join(home.dir, 'sessions') });
+    const place = { ...this.#deps, tokens: this.#tokens, host, origin, mcp, completions };
     try {
       return await openDoor({ ...place, port });
     } catch (error) {

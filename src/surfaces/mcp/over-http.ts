@@ -19,7 +19,7 @@ const SESSION_HEADER = 'mcp-session-id';
 const SESSION_NOT_FOUND = -32_001;
 
 /** Both eras from one definition: 2026-07-28 request by request, the revisions before it in sessions. */
-export function mcpOverHttp(makeServer: () => McpServer): McpOverHttp {
+function mcpOverHttp(makeServer: () => McpServer): McpOverHttp {
   const newer = createMcpHandler(makeServer, { legacy: 'reject', maxSubscriptions: MOST_SUBSCRIPTIONS });
   const sessions = new Sessions(makeServer);
   return {

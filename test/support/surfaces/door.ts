@@ -55,6 +55,7 @@ export async function openTestDoor(
     port: 0,
     tokens,
     by: 'uid:1000',
+    completions: { ask: async function* () {} },
     figures: async () => FIGURES,
     mcp: async () => reefOverHttp(deps, dir),
     news: { changes: new Changes(), signal: new ChangeSignal(), lastSeq: () => 7 },

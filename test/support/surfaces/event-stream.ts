@@ -23,21 +23,25 @@ interface Asked {
   since?: string | number;
   lastEventId?: string;
   path?: string;
+  /** Sent as JSON by POST. */
+  body?: unknown;
 }
 
 /** Follows the event stream of a door as a program does. */
-export async function openStream(port: number, { token, since, lastEventId, path }: Asked): Promise<Stream> {
+export async function openStream(port: number, { token, since, lastEventId, path, body }: Asked): Promise<Stream> {
   const sent = request({
     host: '127.0.0.1',
     port,
     path: path ?? `/v1/events${since === undefined ? '' : `?since=${since}`}`,
+    method: body === undefined ? 'GET' : 'POST',
     headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
       authorization: `Bearer ${token}`,
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     },
     agent: false,
   });
-  sent.end();
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const messages = parse(response, sent);
   const take = async (count: number) => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { onFirstUse } from '../../../base/lazily.ts';
 import type { Operation } from '../../../protocol/operation.ts';
 import { operations } from '../../../protocol/operations.ts';
+import { completionSchema, questionSchema, sessionSchema } from './asked.ts';
 import { hasBody, type RestRoute, restRoutes } from './rest.ts';
 
 type Json = Record<string, unknown>;
@@ -35,7 +36,7 @@ export const openApi = onFirstUse((): Json => {
     openapi: '3.1.0',
     info: { title: 'Reef', version: '1', description: DESCRIPTION },
     security: [{ token: [] }],
-    paths: { ...paths, ...OTHERS },
+    paths: { ...paths, ...OTHERS, ...completions() },
     components: {
       schemas,
       responses: { Error: answer('A refusal', { $ref: '#/components/schemas/Error' }) },
@@ -45,6 +46,40 @@ export const openApi = onFirstUse((): Json => {
 });
 
 const ERROR = { default: { $ref: '#/components/responses/Error' } };
+
+const ID = { name: 'id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } };
+const ANY = { type: 'object' };
+
+function asking(operationId: string, summary: string, input?: z.ZodType): Json {
+  const body = input && { content: { 'application/json': { schema: z.toJSONSchema(input, { io: 'input' }) } } };
+  const requestBody = body && { requestBody: { required: true, ...body } };
+  return { operationId, summary, ...requestBody, responses: { 200: answer('The result', ANY), ...ERROR } };
+}
+
+/** Questions to models. With `stream` the answer is a `text/event-stream`. */
+function completions(): Record<string, Json> {
+  const named = ['models', 'roles', 'agents', 'rags'].map((what): [string, Json] => {
+    return [`/v1/${what}`, { get: asking(`list_${what}`, `The names of the ${what} that a question may use.`) }];
+  });
+  return {
+    '/v1/completions': { post: asking('complete', 'Ask a model one question.', completionSchema) },
+    '/v1/sessions': {
+      get: asking('list_sessions', 'The sessions that were begun here.'),
+      post: asking('begin_session', 'Begin a session, with the scope of all its questions.', sessionSchema),
+    },
+    '/v1/sessions/{id}': {
+      get: { ...asking('show_session', 'What was said in a session.'), parameters: [ID] },
+      delete: { ...asking('forget_session', 'Delete a session.'), parameters: [ID] },
+    },
+    '/v1/sessions/{id}/completions': {
+      post: {
+        ...asking('complete_in_session', 'Ask the next question of a session.', questionSchema),
+        parameters: [ID],
+      },
+    },
+    ...Object.fromEntries(named),
+  };
+}
 
 /** What is no operation. */
 const OTHERS = {

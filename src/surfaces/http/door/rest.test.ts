@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv';
 import fc from 'fast-check';
@@ -137,10 +138,16 @@ function everyRoute(): Knock[] {
   const others: Knock[] = [
     { path: '/v1/info' },
     { path: '/metrics' },
+    { path: '/v1/models' },
     { path: '/v1/openapi.json' },
     { path: '/v1/events' },
   ];
-  return [...restRoutes().map(named), ...others, { method: 'POST', path: '/v1/op/status', body: {} }];
+  const asking: Knock[] = [
+    { method: 'POST', path: '/v1/completions', body: { input: 'hello' } },
+    { method: 'POST', path: '/v1/sessions', body: {} },
+    { method: 'POST', path: `/v1/sessions/${randomUUID()}/completions`, body: { input: 'hello' } },
+  ];
+  return [...restRoutes().map(named), ...others, ...asking, { method: 'POST', path: '/v1/op/status', body: {} }];
 }
 
 verifies('U-23', 'X-02', 'X-101', 'X-104').test(
@@ -166,7 +173,7 @@ verifies('U-23', 'X-02', 'X-101', 'X-104').test(
           'content-type': 'text/plain',
         },
       };
-      const hasSchema = !/^\/(?:v1\/(?:info|openapi)|metrics)/.test(good.path ?? '');
+      const hasSchema = !/^\/(?:v1\/(?:info|openapi|models)|metrics)/.test(good.path ?? '');
       const mended: [Record<string, string | undefined>, Partial<Knock>, string][] = [
         [{}, {}, '403 bad_host'],
         [{ host: `127.0.0.1:${port}` }, {}, '403 bad_origin'],

@@ -13,6 +13,8 @@ import { isOperation } from '../../parse-input.ts';
 import { readJson } from '../json-body.ts';
 import { type OperationDeps, operate } from '../operate.ts';
 import { untilGone } from '../response.ts';
+import { type Asked, completionSchema, questionSchema, sessionIdSchema, sessionSchema } from './asked.ts';
+import { type Completions, resultOf, streamAnswer } from './completions.ts';
 import type { Access, DoorTokens } from './door-tokens.ts';
 import { type News, STREAM_LIMITS, type StreamLimits, streamEvents } from './event-stream.ts';
 import { bearer, type RateLimit } from './guards.ts';
@@ -38,6 +40,7 @@ export interface RouteDeps extends OperationDeps {
   news: News;
   /** Asked for when the first MCP client comes: a door without one does not pay for the protocol. */
   mcp(): Promise<McpOverHttp>;
+  completions: Completions;
   log: Pick<Logger, 'error'>;
   pageFolder?: string;
   limits?: { stream?: StreamLimits };
@@ -77,6 +80,7 @@ export function routesOf(deps: RouteDeps, guards: Guards): Hono<Env> {
   addOperations(app, deps, guards);
   addReading(app, deps, guards);
   addMcp(app, deps, guards);
+  addCompletions(app, deps, guards);
   return app;
 }
 
@@ -180,6 +184,47 @@ function addMcp(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): voi
     response.headers.set('cache-control', 'no-store');
     return response;
   });
+}
+
+function addCompletions(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): void {
+  const { completions, by } = deps;
+  const reply = async (c: Context<Env>, asked: Asked): Promise<Response> => {
+    rate.take(c.var.access.id);
+    const signal = untilOut(c, closing);
+    const said = completions.ask(asked, signal);
+    if (asked.do !== 'answer' || !asked.stream) return c.json(await resultOf(said), 200, NOT_STORED);
+    await streamAnswer(said, c.env.outgoing as ServerResponse, signal);
+    return RESPONSE_ALREADY_SENT;
+  };
+  const acting = async (c: Context<Env>, operation: string, asked: Asked): Promise<Response> => {
+    const record = (outcome: string) => deps.audit({ by, surface: 'web', operation, outcome });
+    try {
+      const response = await reply(c, asked);
+      record('ok');
+      return response;
+    } catch (error) {
+      record(toReefError(error).code);
+      throw error;
+    }
+  };
+  const idOf = (c: Context<Env>) => parsed(sessionIdSchema, c.req.param('id'));
+  app.post('/v1/completions', async (c) => {
+    const { input, stream, ...scope } = parsed(completionSchema, await bodyOf(c));
+    return acting(c, 'completion', { do: 'answer', input, stream, scope });
+  });
+  app.post('/v1/sessions', async (c) => {
+    const { name, ...scope } = parsed(sessionSchema, await bodyOf(c));
+    return acting(c, 'session.begin', { do: 'begin', scope, name });
+  });
+  app.post('/v1/sessions/:id/completions', async (c) => {
+    const asked = parsed(questionSchema, await bodyOf(c));
+    return acting(c, 'completion', { do: 'answer', ...asked, scope: {}, sessionId: idOf(c) });
+  });
+  app.delete('/v1/sessions/:id', (c) => acting(c, 'session.forget', { do: 'forget', sessionId: idOf(c) }));
+  app.get('/v1/sessions', (c) => reply(c, { do: 'list' }));
+  app.get('/v1/sessions/:id', (c) => reply(c, { do: 'show', sessionId: idOf(c) }));
+  for (const what of ['agents', 'roles', 'rags', 'models'] as const)
+    app.get(`/v1/${what}`, (c) => reply(c, { do: 'name', what }));
 }
 
 /** Until the caller is gone, its token is over or taken back, or the door closes. */

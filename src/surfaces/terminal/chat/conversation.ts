@@ -19,8 +19,11 @@ import type { ChatTeam } from '../../native-agent/chat-team.ts';
 import type { Cli } from '../cli.ts';
 import { askNobody, askPerson, type Person, userPort } from '../prompt/person.ts';
 
+/** What a conversation takes of the surface it is held at. */
+export type Talker = Pick<Cli, 'env' | 'cwd' | 'talk' | 'style'>;
+
 interface Setup {
-  cli: Cli;
+  cli: Talker;
   ask: AskFn;
   askPassword?: ((question: string) => Promise<string>) | undefined;
   isOneShot: boolean;
@@ -35,33 +38,33 @@ export function openTerminalRuntime({ cli, ask, askPassword, isOneShot }: Setup)
 }
 
 /** The runtime for commands that never ask a person. */
-export const openRuntimeAlone = (cli: Cli) => openTerminalRuntime({ cli, ask: askNobody, isOneShot: true });
+export const openRuntimeAlone = (cli: Talker) => openTerminalRuntime({ cli, ask: askNobody, isOneShot: true });
 
 /** What a team of agents is opened with. `turns` lets one question at a time reach the terminal. */
-export interface TeamSetting {
-  cli: Cli;
+export interface TeamSetting<Surface extends Talker = Talker> {
+  cli: Surface;
   runtime: Runtime;
   ask: AskFn;
   confirmAll: boolean;
   turns: Limiter;
 }
 
-interface Opening {
-  cli: Cli;
+interface Opening<Surface extends Talker> {
+  cli: Surface;
   options: ScopeOptions;
   person: Person | undefined;
-  mode: 'cmd' | 'repl';
+  mode: 'cmd' | 'repl' | 'api';
   face(ctx: RequestContext): Face;
   /** Absent where no agent takes part. */
-  openTeam?(setting: TeamSetting): Promise<ChatTeam>;
+  openTeam?(setting: TeamSetting<Surface>): Promise<ChatTeam>;
 }
 
 /** A conversation in a context of its own, with the permissions and grants of the user. */
-export async function openConversation(opening: Opening): Promise<Dialogue> {
+export async function openConversation<Surface extends Talker>(opening: Opening<Surface>): Promise<Dialogue> {
   const { cli, options, person, mode } = opening;
   const turns = new Limiter();
   const ask = person ? askPerson(person, turns) : askNobody;
-  const runtime = await openTerminalRuntime({ cli, ask, askPassword: person?.secret, isOneShot: mode === 'cmd' });
+  const runtime = await openTerminalRuntime({ cli, ask, askPassword: person?.secret, isOneShot: mode !== 'repl' });
   const confirmAll = options.yes === true || /^(1|true|yes)$/i.test(runtime.app.environment.AUTO_CONFIRM ?? '');
   const team = await opening.openTeam?.({ cli, runtime, ask, confirmAll, turns });
   const ctx = createContext(team?.app ?? runtime.app, {

@@ -8,6 +8,7 @@ import { jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { createStyle } from '../../render/style.ts';
 import type { Cli } from '../cli.ts';
+import type { Talker } from './conversation.ts';
 
 /** `.jobs` and `.inbox` of a chat. */
 export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
@@ -60,7 +61,7 @@ function jobsHome({ env, cwd }: Pick<Cli, 'env' | 'cwd'>): JobsHome {
 }
 
 /** Lets the agent of a chat start others. Its daemon is found when the first of them starts. */
-export function openTeam({ cli, ...deps }: Omit<ChatTeamDeps, 'daemon'> & { cli: Cli }): ChatTeam {
+export function openTeam({ cli, ...deps }: Omit<ChatTeamDeps, 'daemon'> & { cli: Talker }): ChatTeam {
   const daemon = onFirstUse(() => {
     const home = jobsHome(cli);
     if (home.isUsers)

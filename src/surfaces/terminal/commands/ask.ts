@@ -73,7 +73,7 @@ async function answer(whole: Cli, { text, options, signal }: Request): Promise<n
   const person = cli.isInteractive && !options.headless ? linePerson(cli, signal, shown.pause) : undefined;
   // Only agents need a team, and only with one are its modules loaded.
   const mayUseAgent = options.agent !== undefined || options.macro !== undefined;
-  const conversation = await openConversation({
+  const conversation = await openConversation<Cli>({
     cli,
     options,
     person,
@@ -101,7 +101,7 @@ async function answer(whole: Cli, { text, options, signal }: Request): Promise<n
 
 /** A question of a child waits for the first answer, given here or elsewhere. `--headless` waits for nobody. */
 async function teamOf(
-  { cli, turns, ...deps }: TeamSetting,
+  { cli, turns, ...deps }: TeamSetting<Cli>,
   person: Person | undefined,
   { headless }: AskOptions,
 ): Promise<ChatTeam> {

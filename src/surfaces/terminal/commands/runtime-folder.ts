@@ -29,11 +29,15 @@ const NAMES: Record<Listed, (app: AppState) => readonly string[] | Promise<reado
   macros: ({ paths }) => listMacros(paths),
 };
 
+export async function namesOf(app: AppState, what: Listed): Promise<readonly string[]> {
+  return NAMES[what](app);
+}
+
 export const list =
   (what: Listed): Command<object> =>
   async (cli: Cli) => {
     const { app } = await openRuntimeAlone(cli);
-    const names = await NAMES[what](app);
+    const names = await namesOf(app, what);
     if (names.length > 0 || cli.json) cli.print({ [what]: names }, () => names.map(printable).join('\n'));
     else cli.talk(`There are no ${what} yet.`);
     return 0;
