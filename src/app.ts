@@ -7,6 +7,7 @@ import { Snapshotter } from './agents/snapshotter.ts';
 import { liveTimings } from './agents/timings.ts';
 import { withClientRules } from './app/client-rules.ts';
 import { openFigures } from './app/figures.ts';
+import { HomeRetention } from './app/home-retention.ts';
 import { withoutRepository } from './app/job-operations.ts';
 import { Notices } from './app/notices.ts';
 import { adoptOldHome } from './app/old-home.ts';
@@ -66,11 +67,8 @@ export async function openApp(options: AppOptions) {
   const below = { home, env, clock, log, store, signal, ...made, redact, settings: readSettings, lastSettings };
   const repository = found && (await openRepository({ ...below, registry, isPortFree }, found));
   const engine = openEngine({ ...below, onChange: () => snapshotter.changed() }, repository);
-  const shared = { ...below, storage, registry, timings };
-  const work = onceATurn(() => {
-    repository?.activity.look();
-    repository?.worktrees.workChanged();
-  });
+  const shared = { ...below, storage, registry, timings, retention: new HomeRetention(below) };
+  const work = onceATurn(() => workChanged(repository));
   const runner = new JobRunner({
     ...shared,
     env: env.all,
@@ -96,7 +94,7 @@ export async function openApp(options: AppOptions) {
     sandboxMode: () => readSettings().sandbox.mode,
     ...(repository && whatJobsAsk(repository, { store, engine })),
   });
-  const records = new RecordOperations({ home, store, log: eventLog, signal, clock, redact, secrets });
+  const records = new RecordOperations({ ...shared, log: eventLog, secrets });
   const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   const core = runs?.core ?? withoutRepository(jobs, records, refusal);
@@ -113,6 +111,7 @@ export async function openApp(options: AppOptions) {
       await runs?.start();
       void jobs.endOrphans();
       notices.start();
+      shared.retention.start();
     },
     /** Jobs and runs at work, and jobs that wait for a process or for their time. */
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: jobs.waitingCount() }),
@@ -125,6 +124,7 @@ export async function openApp(options: AppOptions) {
     async close(beforeJobs?: () => Promise<void>): Promise<void> {
       unwatch();
       jobs.close();
+      await shared.retention.close();
       await notices.close();
       await runs?.close();
       await beforeJobs?.();
@@ -180,11 +180,15 @@ function openEngine(
     onEntry(_runId, { kind }) {
       onChange();
       if (kind === 'step') repository?.worktrees.touched();
-      repository?.activity.look();
-      repository?.worktrees.workChanged();
+      workChanged(repository);
       signal.notify();
     },
   });
+}
+
+function workChanged(repository: Repository | undefined): void {
+  repository?.activity.look();
+  repository?.worktrees.workChanged();
 }
 
 /** Each look reads all live jobs: a thousand changes in one turn of the event loop are looked at once. */

@@ -212,7 +212,7 @@ export function withoutRepository(jobs: JobManager, records: RecordOperations, r
     'inbox',
     'ask_host',
   );
-  return { ...refusing, ...served, ...bindMethods(records, 'usage', 'job_log', 'events') };
+  return { ...refusing, ...served, ...bindMethods(records, 'usage', 'job_log', 'events', 'prune') };
 }
 
 /** The named methods, bound to their object. */

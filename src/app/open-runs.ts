@@ -18,7 +18,6 @@ import { RunStarter } from '../workflow/runs/start.ts';
 import { RunStatus } from '../workflow/runs/status.ts';
 import { WorkflowRuns } from '../workflow/runs/workflow-runs.ts';
 import { createRunCaptures } from '../worktrees/run-captures.ts';
-import { everyHour } from './home-retention.ts';
 import { bindMethods, createJobOperations } from './job-operations.ts';
 import { namingTasks } from './named-operations.ts';
 import type { Repository, RepositoryDeps } from './open-repository.ts';
@@ -58,7 +57,7 @@ export function openRuns(deps: RunsDeps) {
       .finally(() => runner.kick());
   const core: Core = {
     ...createJobOperations({ ...repository, clock, jobs, store, runs: operations, status, newId, awaitWorktree }),
-    ...bindMethods(records, 'usage', 'job_log', 'events'),
+    ...bindMethods(records, 'usage', 'job_log', 'events', 'prune'),
     ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_compare', 'run_control', 'run_replay', 'run_log'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
     ...createWorktreeOperations({ ...deps, ...repository, status, starter, operations }),
@@ -66,19 +65,16 @@ export function openRuns(deps: RunsDeps) {
     ...bindMethods(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bindMethods(project, 'trust'),
   };
-  let cleaning: ReturnType<typeof everyHour> | undefined;
   return {
     core: namingTasks({ core, names: new TaskNames({ store, worktrees }), signal }),
     async start() {
       void settle(repository, log).then(() => starter.dropBranches());
-      cleaning = everyHour(() => repository.states.prune(), log);
       await status.storeOldVerdicts();
       await engine.recover();
       starter.recover();
       for (const { job } of store.jobs.live()) if (job.status === 'queued' && job.worktree) awaitWorktree(job.worktree);
     },
     async close() {
-      cleaning?.stop();
       await starter.close();
       await engine.close();
       await worktrees.close();

@@ -5,7 +5,7 @@ import { usageSoFar } from '../agents/usage.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Home } from '../base/home.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
-import { type EventLog, parseCursor } from '../events/event-log.ts';
+import { type EventLog, type Page, parseCursor } from '../events/event-log.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Caller, OperationOutput, OperationRequest, RecordCore } from '../protocol/operations.ts';
 import type { UsageSum } from '../protocol/record-operations.ts';
@@ -13,6 +13,7 @@ import type { JobUsage } from '../store/job-table.ts';
 import type { Store } from '../store/store.ts';
 import type { RunSpec } from '../workflow/runs/spec.ts';
 import { titleOf } from '../worktrees/queue.ts';
+import type { HomeRetention } from './home-retention.ts';
 import { readJobLog } from './job-log.ts';
 import { addJob, nothingUsed, tokensOf } from './usage-sums.ts';
 
@@ -21,6 +22,7 @@ interface RecordDeps {
   store: Store;
   log: EventLog;
   signal: ChangeSignal;
+  retention: Pick<HomeRetention, 'prune'>;
   clock: Clock;
   redact<T>(value: T): T;
   /** The secrets of the user's configuration, as they are now and as they were. */
@@ -88,7 +90,7 @@ export class RecordOperations implements RecordCore {
     _caller: Caller,
     signal: AbortSignal,
   ): Promise<OperationOutput<'events'>> {
-    const { log, store, clock } = this.#deps;
+    const { log, clock } = this.#deps;
     const after = log.after(since);
     const read = () => log.slice({ since: String(after), limit });
     const page = await this.#deps.signal.until(read, {
@@ -97,9 +99,22 @@ export class RecordOperations implements RecordCore {
       signal,
       clock,
     });
-    const first = store.events.firstSeq();
-    return { ...page, ...(after + 1 < first && { gap: { from: after + 1, to: first - 1 } }) };
+    return upToGap(after, page);
   }
+
+  prune(request: OperationRequest<'prune'>): Promise<OperationOutput<'prune'>> {
+    return this.#deps.retention.prune(request);
+  }
+}
+
+/** Numbers have no gaps but where events are no longer kept: a page says so at its beginning, and ends before the next one. */
+function upToGap(after: number, page: Page): OperationOutput<'events'> {
+  const first = page.events[0]?.seq ?? after + 1;
+  const hole = page.events.findIndex(({ seq }, index) => seq !== first + index);
+  const events = hole < 0 ? page.events : page.events.slice(0, hole);
+  const nextCursor = hole < 0 ? page.nextCursor : String(first + hole - 1);
+  const gap = first > after + 1 ? { gap: { from: after + 1, to: first - 1 } } : {};
+  return { events, nextCursor, truncated: page.truncated || hole >= 0, ...gap };
 }
 
 function timeOf(since: string): string {

@@ -15,7 +15,7 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Caller, OperationOutput, OperationRequest, StateCore } from '../protocol/operations.ts';
 import type { RepoState } from '../protocol/repostate.ts';
-import { type ArtifactStore, createArtifactStore, pruneArtifacts } from '../repostate/artifacts/artifact-store.ts';
+import { type ArtifactStore, createArtifactStore } from '../repostate/artifacts/artifact-store.ts';
 import { formatForPrompt } from '../repostate/snapshot/format.ts';
 import { createGitSource } from '../repostate/state/git-view.ts';
 import { stateDirOf } from '../repostate/state/state-file.ts';
@@ -25,7 +25,6 @@ import type { Store } from '../store/store.ts';
 import { blockOf } from '../workflow/runs/spec.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import type { CodeOperations } from './code-operations.ts';
-import { pruneJobFolders } from './home-retention.ts';
 
 interface StateOperationsDeps {
   home: Home;
@@ -153,21 +152,6 @@ export class StateOperations implements StateCore {
   artifactsOf(rootId: string, jobId: string): ArtifactStore {
     const { redact } = this.#deps;
     return createArtifactStore({ dir: this.#artifactsDir(), rootId, jobId, redact: (text) => redact(text) });
-  }
-
-  /** Removes what jobs and runs left that are long over: what was cut from their prompts, and their raw output. */
-  async prune(): Promise<void> {
-    const { store, clock, log } = this.#deps;
-    const active = new Set(store.jobs.live().flatMap(({ job }) => [job.id, job.rootId]));
-    for (const { id } of store.runs.open()) active.add(id);
-    const { trees, files } = await pruneArtifacts({
-      dir: this.#artifactsDir(),
-      now: clock.now(),
-      isActive: (tree) => active.has(tree),
-    });
-    if (files > 0) log.info('artifacts were pruned', { trees, files });
-    const jobs = await pruneJobFolders({ dir: join(this.#deps.home.dir, 'jobs'), store, now: clock.now() });
-    if (jobs.length > 0) log.info('the raw output of old jobs was removed', { jobs });
   }
 
   #artifactsDir(): string {

@@ -85,5 +85,34 @@ const events = operation({
   }),
 });
 
+const prune = operation({
+  effect: 'ends',
+  for: ['person'],
+  noTool: 'it removes what is recorded of old tasks: for people at a terminal',
+  rest: { method: 'POST', path: '/v1/prune' },
+  summary:
+    'Remove what the home keeps of tasks that ended long ago, or above its size, the oldest first; the daemon does it every hour.',
+  input: z.strictObject({ dryRun: z.boolean().default(false) }),
+  output: z.strictObject({
+    /** What goes, or would go: at most 1,000 of them. */
+    entries: z.array(
+      z.strictObject({
+        id: text,
+        kind: z.enum(['run', 'job']),
+        title: text,
+        endedAt: text,
+        bytes: count,
+        reason: z.enum(['age', 'size']),
+        outcome: z.enum(['would_remove', 'removed']),
+      }),
+    ),
+    leftOut: count,
+    /** Of the whole home, afterwards. */
+    bytes: count,
+    limits: z.strictObject({ days: count, bytes: count }),
+  }),
+});
+export type HomePruning = z.infer<typeof prune.output>;
+
 /** What is recorded of all jobs. */
-export const recordOperations = { usage, job_log, events };
+export const recordOperations = { usage, job_log, events, prune };

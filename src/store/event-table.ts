@@ -50,10 +50,6 @@ export class EventTable {
     return this.#lastSeq;
   }
 
-  firstSeq(): number {
-    return this.#seq('SELECT min(seq) AS seq FROM event') ?? 1;
-  }
-
   /** The first `seq` written at or after that instant; later clock jumps do not matter. */
   firstSeqSince(at: string): number | undefined {
     return this.#seq('SELECT min(seq) AS seq FROM event WHERE at >= ?', at);

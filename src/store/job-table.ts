@@ -25,7 +25,7 @@ interface Row {
   runtime: string;
 }
 
-const LIVE = "status IN ('queued', 'running', 'awaiting_input', 'paused')";
+export const LIVE = "status IN ('queued', 'running', 'awaiting_input', 'paused')";
 
 export class JobTable {
   readonly #sql: Sqlite['prepare'];
@@ -97,10 +97,12 @@ export class JobTable {
     return this.#select<R>('ended_seq IS NOT NULL ORDER BY ended_seq DESC LIMIT ?', count);
   }
 
-  /** Of every job, oldest first. */
+  /** Of every job, oldest first; also of those that are no longer kept. */
   usages(): JobUsage[] {
     const sql = `SELECT id, parent_id AS parentId, run_id AS runId, doc ->> '$.agent' AS agent, doc ->> '$.model' AS model,
-      doc ->> '$.createdAt' AS createdAt, doc -> '$.usage' AS usage FROM job LEFT JOIN block_job ON job_id = id ORDER BY id`;
+      doc ->> '$.createdAt' AS createdAt, doc -> '$.usage' AS usage FROM job LEFT JOIN block_job ON job_id = id
+      UNION ALL SELECT id, parent_id, run_id, agent, model, created_at, usage FROM past_usage WHERE id NOT IN (SELECT id FROM job)
+      ORDER BY id`;
     const rows = this.#sql<Omit<JobUsage, 'usage'> & { usage: string }>(sql).all();
     return rows.map((row) => ({ ...row, usage: JSON.parse(row.usage) }));
   }

@@ -13,8 +13,8 @@ export interface JournalRow {
 const ENDED = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end')";
 
 /**
- * What happened in each run, in order. Each kind and key is recorded once, and the schema refuses to change or delete an
- * entry. Use it only inside a transaction of the store.
+ * What happened in each run, in order. Each kind and key is recorded once, and the schema refuses to change an entry, or to
+ * delete one of a run that is kept. Use it only inside a transaction of the store.
  */
 export class JournalTable {
   readonly #sql: Sqlite['prepare'];
@@ -82,6 +82,7 @@ export class JournalTable {
   }
 
   putBlob(address: string, bytes: Uint8Array): void {
+    this.#sql('DELETE FROM retired WHERE id = ?').run(address); // it is named again
     this.#sql('INSERT INTO journal_blob (address, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING').run(address, bytes);
   }
 

@@ -58,6 +58,16 @@ const migrations: readonly string[] = [
   CREATE INDEX gate_verdict_tree ON gate_verdict (tree, key) WHERE result = 'passed';
   `,
   'CREATE TABLE base_failure (tree TEXT NOT NULL, key TEXT NOT NULL, failures TEXT NOT NULL, PRIMARY KEY (tree, key)) WITHOUT ROWID;',
+  `
+  CREATE TABLE retired (id TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE past_usage (id TEXT PRIMARY KEY, parent_id TEXT, run_id TEXT, agent TEXT NOT NULL, model TEXT, created_at TEXT NOT NULL, usage TEXT NOT NULL) WITHOUT ROWID;
+  DROP TRIGGER journal_is_not_deleted;
+  CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal WHEN NOT EXISTS (SELECT 1 FROM retired WHERE id = old.run_id)
+    BEGIN SELECT raise(ABORT, 'a journal entry is never deleted while its run is kept'); END;
+  DROP TRIGGER journal_blob_is_not_deleted;
+  CREATE TRIGGER journal_blob_is_not_deleted BEFORE DELETE ON journal_blob WHEN NOT EXISTS (SELECT 1 FROM retired WHERE id = old.address)
+    BEGIN SELECT raise(ABORT, 'a journal entry is never deleted while its run is kept'); END;
+  `,
 ];
 
 /** Each step commits with its version number: after a kill the schema is the old one or the new one. */

@@ -10,6 +10,7 @@ import { JournalTable } from './journal-table.ts';
 import { migrate } from './migrations.ts';
 import { OutboxTable } from './outbox-table.ts';
 import { QuestionTable } from './question-table.ts';
+import { RetentionTable } from './retention-table.ts';
 import { RunTable } from './run-table.ts';
 import { VerdictTable } from './verdict-table.ts';
 import { WorktreeTable } from './worktree-table.ts';
@@ -28,12 +29,15 @@ export class Store {
   readonly runs: RunTable;
   readonly blocks: BlockTable;
   readonly verdicts: VerdictTable;
+  readonly retention: RetentionTable;
   readonly #database: Sqlite;
   #isUnsynced = false;
 
   constructor(path: string) {
     this.#database = openSqlite(path);
     try {
+      // Of an older file nothing is given back to the disk: what is free in it is used again.
+      if (this.#database.pragma('page_count') === 0) this.#database.pragma('auto_vacuum = INCREMENTAL');
       this.#database.pragma('journal_mode = WAL');
       migrate(this.#database);
       this.events = new EventTable(this.#database);
@@ -47,6 +51,7 @@ export class Store {
       this.runs = new RunTable(this.#database, this.changes);
       this.blocks = new BlockTable(this.#database);
       this.verdicts = new VerdictTable(this.#database);
+      this.retention = new RetentionTable(this.#database);
     } catch (error) {
       this.#database.close();
       throw error;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { openSqlite } from '../../src/store/driver.ts';
 import { verifies } from '../support/verifies.ts';
 import { byBlock, QUICK, RunsRig, WRITES_IT_RIGHT } from './runs-rig.ts';
 
@@ -107,3 +108,40 @@ verifies('A-175', 'U-25').test('--raw prints every byte the agent wrote, or the 
   expect((await rig.reef('output', agentId, '--raw', '--limit', '3')).code).toBe(2);
   expect((await rig.reef('output', agentId, '--raw', '--launch', '7')).err).toMatch(/^no_output: Launch 7 /);
 });
+
+verifies('Q-110', 'S-72').test(
+  'prune shows what an over-full home would lose, and readers are told what it has lost',
+  async () => {
+    const { world } = rig;
+    const totals = (await rig.json('usage')).totals;
+    const first = (await rig.json('usage', '--by', 'run')).rows[1].key;
+    // Within this test nothing ends long enough ago: the daemon finds a home in which all of it did.
+    await world.stopDaemon();
+    const database = openSqlite(world.home.database);
+    database.exec(
+      `UPDATE job SET doc = json_set(doc, '$.endedAt', '2025-01-01T00:00:00.000Z') WHERE status = 'completed'`,
+    );
+    database.close();
+    world.configure({ reef: { keep: { mib: 1_000 } } });
+    expect((await rig.json('prune', '--dry-run')).entries).toEqual([]);
+    const config = { reef: { keep: { mib: 1 } } };
+    world.configure(config);
+    const { entries, bytes } = await rig.json('prune', '--dry-run');
+    expect(entries.length).toBeGreaterThan(1);
+    expect(entries[0]).toMatchObject({ kind: 'job', title: 'count', reason: 'size', outcome: 'would_remove' });
+    expect(entries.map(({ id }: { id: string }) => id)).not.toContain(first); // its run is not a day old
+    const words = (await rig.reef('prune', '--dry-run')).out;
+    expect(words).toContain('would remove');
+    expect(words).toContain('above 1.0 MiB the oldest go earlier');
+
+    const done = await rig.json('prune');
+    const removed = done.entries.map(({ id }: { id: string }) => id);
+    expect([removed, done.bytes < bytes + 500_000]).toEqual([entries.map(({ id }: { id: string }) => id), true]);
+    const gone = await rig.reef('status', removed[0]);
+    expect([gone.code, gone.err]).toEqual([4, expect.stringMatching(/^job_not_found/)]);
+    expect((await rig.json('usage')).totals).toEqual(totals);
+    const page = await world.client.call('events', { since: '0' });
+    expect(page.gap).toEqual({ from: 1, to: (page.events[0]?.seq ?? 0) - 1 });
+    expect((await rig.reef('events')).err).toContain('are no longer kept');
+  },
+);

@@ -111,7 +111,7 @@ const typed = (agent: string): string[][] => [
   ],
   ...['add', 'get', 'update', 'delete'].map((verb) => ['vault', verb, 'x']),
   ...[['trust'], ['grants'], ['daemon', 'status'], ['completions', 'bash'], ['doctor'], ['init']],
-  ...[['usage'], ['events'], ['review', '@last', 'look again'], ['top'], ['host']],
+  ...[['usage'], ['events'], ['prune', '--dry-run'], ['review', '@last', 'look again'], ['top'], ['host']],
   ...[['serve'], ['open'], ['token', 'rotate'], ['serve', '--close']],
 ];
 /** The last one of every trace, and one that makes a repository of its own. */

@@ -69,6 +69,6 @@ export const repostate = page('repostate', {
   'S-66': { from: 'seed 004', says: 'the hello-world scenario wins with snapshot on', status: 'done' },
   'S-70': { from: 'seed 004', says: "a prompt carries this job's own story, and what others did is shown as theirs", status: 'done' },
   'S-71': { from: '+', says: 'detectors look at file fingerprints, whatever tool or agent wrote them', status: 'todo', because: 'the coder counts rewrites by shell commands too; jobs of other agents are not watched yet, and a firing is no signal of a run' },
-  'S-72': { from: '+', says: 'artifacts are pruned by the daemon, and nothing in the home grows without a cap', status: 'todo', because: 'artifacts and the folders of jobs have an age and a size, and doctor --sizes shows them; the database has no limit yet' },
+  'S-72': { from: '+', says: 'artifacts are pruned by the daemon, and nothing in the home grows without a cap', status: 'done' },
   'S-73': { from: '+', says: 'the replayed cost is at most 0.45 at 96 % recall, with a live check', status: 'todo', because: 'not built yet: it came after the first build' },
 });

@@ -67,7 +67,7 @@ export const workflow = page('workflow', {
   'W-72': { from: '+', says: 'waitFor sees earlier answers, and the first wins', status: 'done' },
   'W-73': { from: '+', says: 'sleepUntil survives restarts', status: 'todo', because: 'no workflow sleeps; a wait with a time limit does survive' },
   'W-74': { from: '+', says: 'recover resumes each run in exactly one process', status: 'done' },
-  'W-75': { from: '+', says: 'journal entries are bounded and never updated or deleted', status: 'done' },
+  'W-75': { from: '+', says: 'journal entries are bounded, and never updated or deleted while their run is kept', status: 'done' },
   'W-76': { from: '+', says: 'one conformance suite runs over every engine', status: 'done' },
   'W-77': { from: '+', says: 'effects happen once after a crash between effect and record', status: 'done' },
   'W-78': { from: '+', says: 'kill at each named point ends as an undisturbed run', status: 'done' },

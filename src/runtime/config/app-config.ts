@@ -50,6 +50,7 @@ const INITIAL_REEF: ReefBlock = {
   pass_env: [],
   notify: {},
   timings: {},
+  keep: { days: 30, mib: 2_048 },
   sandbox: { mode: 'auto', read: [], write: [], hosts: [], git: 'commit' },
   default_agent: 'claude',
   fallback_agents: [],

@@ -139,6 +139,13 @@ export const reefSchema = z.strictObject({
   /** Runs when an agent asks, a run halts or a task ends; what happened is in its REEF_NOTICE_ variables. */
   notify: z.strictObject({ command: command.exactOptional() }).default({}),
   timings: timingsSchema.default({}),
+  /** How long and how much a home keeps of tasks that are over. */
+  keep: z
+    .strictObject({
+      days: z.number().int().min(1).max(36_500).default(30),
+      mib: z.number().int().min(1).default(2_048),
+    })
+    .prefault({}),
   sandbox: sandboxSchema.prefault({}),
   /** The agent of a workflow's worker that names none. */
   default_agent: z.string().min(1).max(200).default('claude'),

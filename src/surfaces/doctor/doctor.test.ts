@@ -238,14 +238,22 @@ verifies('Q-100', 'Q-103').test('a disk without room is an error', async () => {
   expect(findings.find((each) => each.check === 'disk')).toMatchObject({ severity: 'error', what: '0 MiB free' });
 });
 
-verifies('S-72').test('--sizes shows each part of the home, the largest first, and what limits it', async () => {
-  const { dir: folder } = home();
-  await mkdir(join(folder, 'artifacts'), { recursive: true });
-  await writeFile(join(folder, 'artifacts', 'a'), Buffer.alloc(3 * 1_048_576));
-  await writeFile(join(folder, 'daemon.log'), Buffer.alloc(1_048_576));
-  const found = await examine(sizeChecks(home()), { fix: false });
-  expect(found.map(({ what }) => what)).toEqual([
-    'artifacts 3.0 MiB; removed 7 days after its job, above 1,024 MiB earlier',
-    'daemon.log 1.0 MiB; at most 8 MiB, and as much of the one before',
-  ]);
-});
+verifies('Q-110', 'S-72').test(
+  '--sizes shows each part of the home, the largest first, and what limits it',
+  async () => {
+    const { dir: folder } = home();
+    await mkdir(join(folder, 'artifacts'), { recursive: true });
+    await writeFile(join(folder, 'artifacts', 'a'), Buffer.alloc(3 * 1_048_576));
+    await writeFile(join(folder, 'daemon.log'), Buffer.alloc(1_048_576));
+    await writeFile(join(folder, 'reef.db'), Buffer.alloc(500_000));
+    const found = await examine(
+      sizeChecks(home(), () => ({ days: 30, mib: 2_048 })),
+      { fix: false },
+    );
+    expect(found.map(({ what }) => what)).toEqual([
+      'artifacts 3.0 MiB; removed 7 days after its job, above 1,024 MiB earlier',
+      'daemon.log 1.0 MiB; at most 8 MiB, and as much of the one before',
+      'reef.db 0.5 MiB; events, answers and journals go 30 days after their task, above 2,048 MiB of all earlier; what was used and who called, after 365',
+    ]);
+  },
+);

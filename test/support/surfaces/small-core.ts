@@ -77,6 +77,7 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
       nextCursor: '1',
       truncated: false,
     }),
+    prune: async () => ({ entries: [], leftOut: 0, bytes: 0, limits: { days: 30, bytes: 0 } }),
     ...runsAndWorktrees(),
     ...sampleCode(),
     ...sampleStates(),

@@ -41,7 +41,8 @@ afterEach(async () => {
 
 async function open(stream: { stallMs: number; quietMs: number }): Promise<TestDoor> {
   const home = homeAt(temporaryFolder(), readEnvironment({}), undefined);
-  const keeps = { home, store, log, signal, clock: systemClock, secrets: () => [] };
+  const retention = { prune: () => Promise.reject(new Error('nobody asks for it here')) };
+  const keeps = { home, store, log, signal, retention, clock: systemClock, secrets: () => [] };
   const records = new RecordOperations({ ...keeps, redact: (value) => value });
   const { core } = smallCore(undefined, { events: records.events.bind(records) });
   return openTestDoor(core, {

@@ -24,7 +24,7 @@ import type { Cli, Command } from '../cli.ts';
 export const doctor: Command<{ fix?: true; deep?: true; sizes?: true }> = async (cli, _args, options) => {
   const { fix = false, deep = false, sizes = false } = options;
   const home = homeOf(cli);
-  const sized = sizes && !(home instanceof ReefError) ? sizeChecks(home) : [];
+  const sized = sizes && !(home instanceof ReefError) ? sizeChecks(home, () => readConfig(cli.env).keep) : [];
   const findings = await examine([...checksFor(cli, deep), ...sized], { fix });
   cli.print({ findings }, () => renderFindings(findings, cli.style));
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;

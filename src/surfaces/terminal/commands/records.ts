@@ -1,5 +1,6 @@
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
+import { homePruning } from '../../render/pruning.ts';
 import { parseDuration } from '../../render/quantities.ts';
 import { shortIds } from '../../render/short-names.ts';
 import { renderEvent } from '../../render/timeline.ts';
@@ -21,6 +22,12 @@ function timeOf(text: string): string {
   if (!/^\d{1,9}[smhd]$/.test(text)) return text;
   return new Date(Date.now() - parseDuration(text, '--since')).toISOString();
 }
+
+export const prune = operationCommand(
+  'prune',
+  (_args, { dryRun = false }: { dryRun?: boolean }) => ({ dryRun }),
+  homePruning,
+);
 
 interface EventsOptions {
   since?: string;

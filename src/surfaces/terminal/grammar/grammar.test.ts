@@ -43,7 +43,7 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ get_impact: ['code impact'], get_tests: ['code tests'] },
   ...{ get_symbol_references: ['code refs'], find_symbols: ['code find'], code_search: ['code search'] },
   ...{ repo_state: ['state'], artifact_read: ['state artifact'], context_calls: ['state calls'] },
-  ...{ usage: ['usage'], job_log: ['output'], events: ['events'], review: ['review'] },
+  ...{ usage: ['usage'], job_log: ['output'], events: ['events'], prune: ['prune'], review: ['review'] },
   ask_host: [], // only the proxy of a sandbox asks
   todo: [], // the plan of an agent is the agent's
   ...{ explore_code: ['code explore'], code_index: ['code index', 'code status'], code_slice: ['code slice'] },

@@ -9,6 +9,13 @@ export function declare(program: Command, run: Run): void {
     .option('--deep', 'also check the whole database and every git object; slow')
     .option('--sizes', 'also show what each part of the home takes, and what limits it');
   definer(run, () => import('../commands/doctor.ts'))(doctor, 'doctor', 'reef doctor --fix');
+  const prune = program
+    .command('prune')
+    .description(
+      'Remove tasks that ended long ago, and above the size of the home the oldest; the daemon does it every hour',
+    )
+    .option('--dry-run', 'show what would go and why, and remove nothing');
+  definer(run, () => import('../commands/records.ts'))(prune, 'prune', 'reef prune --dry-run');
 
   const init = program
     .command('init')
