@@ -288,7 +288,6 @@ export const errorTable = {
   secret_missing: final(404, 4, 'Add each with `.vault add NAME` or `reef ask --add-secret NAME`.'),
   models_not_synced: passing(502, 69, 'Check the connection and `sync_models_url`, then try again.'),
   no_tty: final(400, 2, 'Give a question: `reef ask "…"`, or run `reef chat` at a terminal.'),
-  oauth_not_configured: final(422, 2, 'Give the client an `api_key` in config.yaml, or the variable <CLIENT>_API_KEY.'),
   secret_exists: final(409, 1, 'Change it with `.vault update NAME`.'),
   // RAG
   rag_invalid: final(400, 2, 'Correct the RAG definition at the places named.'),

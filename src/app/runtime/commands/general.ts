@@ -14,12 +14,6 @@ export const generalCommands: readonly DotCommand[] = [
     run: ({ ctx, say }) => say(sysinfo(ctx)),
   },
   {
-    name: '.authenticate',
-    usage: '[CLIENT]',
-    does: 'Log in to a client with OAuth',
-    run: ({ ctx }, args) => refuseOauth(args === '' ? ctx.model.client : args),
-  },
-  {
     name: '.model',
     usage: 'NAME',
     does: 'Use another model',
@@ -49,10 +43,6 @@ export const generalCommands: readonly DotCommand[] = [
   },
   { name: '.exit', does: 'Leave the chat', run: ({ leave }) => leave() },
 ];
-
-export function refuseOauth(client: string): never {
-  throw new ReefError('oauth_not_configured', `${client} has no OAuth: use an API key`);
-}
 
 async function copyReply({ ctx, face, say }: CommandDeps): Promise<void> {
   const reply = ctx.lastMessage?.output ?? '';

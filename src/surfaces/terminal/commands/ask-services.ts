@@ -1,7 +1,6 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refuseOauth } from '../../../app/runtime/commands/general.ts';
 import { printable } from '../../../base/printable.ts';
 import { allowedEnv } from '../../../process/environment.ts';
 import { run } from '../../../process/run.ts';
@@ -28,7 +27,6 @@ const SERVICES = {
   buildTools,
   syncModels,
   tailLogs,
-  authenticate,
   completions: printCompletions,
 } satisfies Record<string, Command<object>>;
 
@@ -37,11 +35,6 @@ export type ServiceFlag = keyof typeof SERVICES;
 export function serve(cli: Cli, service: ServiceFlag, options: object): Promise<number> {
   const value = (options as Record<string, unknown>)[service];
   return SERVICES[service](cli, typeof value === 'string' ? [value] : [], options);
-}
-
-async function authenticate(cli: Cli, [client]: string[]): Promise<number> {
-  const { app } = await openRuntimeAlone(cli);
-  return refuseOauth(client ?? app.models.first('chat')?.client ?? 'Reef');
 }
 
 /** Loads every tool of the user and reports those that are broken. */

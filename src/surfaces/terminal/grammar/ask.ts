@@ -37,7 +37,7 @@ function conversationOptions(command: Command): Command {
     .option('--rag <name>', 'answer from the documents of this RAG')
     .option('--rebuild-rag', 'read the documents of the RAG again first')
     .option('-S, --no-stream', 'print the answer when it is complete, not while it arrives')
-    .option('--dry-run', 'print what would be sent, and send nothing')
+    .option('--dry-run', 'print what would be sent; start no tool, no server, and ask no model')
     .option('--yes', 'allow tool calls that would need your permission');
 }
 
@@ -57,7 +57,6 @@ function serviceOptions(ask: Command): void {
   service('--build-tools', 'check the tools in functions/tools', 'buildTools');
   service('--sync-models', 'download the list of models', 'syncModels');
   service('--tail-logs', 'show the end of the log, and what is added to it', 'tailLogs');
-  service('--authenticate [client]', 'log in to a client', 'authenticate');
   service('--completions <shell>', 'print a completion script for bash, zsh or fish', 'completions');
   service('--list-secrets', 'list the names of the secrets', 'listSecrets');
   for (const what of ['Models', 'Roles', 'Sessions', 'Agents', 'Rags', 'Macros'] as const)
