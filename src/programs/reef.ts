@@ -3,6 +3,7 @@ import { version } from '../base/version.ts';
 import type { Host } from '../surfaces/terminal/cli.ts';
 import type { CommandLine } from '../surfaces/terminal/commands/completions.ts';
 import { definer, type Run } from '../surfaces/terminal/grammar/define.ts';
+import { groupCommands } from '../surfaces/terminal/grammar/help-groups.ts';
 
 /**
  * The command line. Only its grammar is here: the body of a command is imported when it is called, because every command
@@ -93,6 +94,8 @@ export async function createProgram(host: Host, run: Run): Promise<Command> {
   const program = new Command('reef')
     .description('Run coding agents on a git repository, side by side.')
     .version(version)
+    .commandsGroup('Look after Reef:')
+    .helpCommand('help [command]', 'Show what a command does')
     .option('--on <box>', 'a machine with a Reef of its own, as ssh://[user@]machine/folder; or set REEF_ON')
     .addHelpText('after', `\n\`reef worktree\` may be left out of: ${Object.keys(SHORT).join(', ')}.`)
     .exitOverride()
@@ -113,6 +116,7 @@ export async function createProgram(host: Host, run: Run): Promise<Command> {
     'body',
     example,
   );
+  groupCommands(program);
   return program;
 }
 

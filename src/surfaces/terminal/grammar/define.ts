@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Command as Body, Cli } from '../cli.ts';
+import { exampleText } from './help-groups.ts';
 
 /** Every command that takes a task takes each of these. */
 export const TASK_ID = 'id of the task (of its run, worktree or job), a beginning of it or of the title, or @last';
@@ -14,7 +15,7 @@ export function definer<Module>(run: Run, load: () => Promise<Module>) {
   return (command: Command, name: BodyName<Module>, example = exampleOf(command)): void => {
     command
       .option('--json', 'print JSON')
-      .addHelpText('after', `\nExample:\n  $ ${example}`)
+      .addHelpText('after', exampleText(example))
       .action(() =>
         run(
           async (cli) => {

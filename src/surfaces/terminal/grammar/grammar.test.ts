@@ -49,10 +49,13 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ explore_code: ['code explore'], code_index: ['code index', 'code status'], code_slice: ['code slice'] },
 };
 
+const EXAMPLE = /Example:\n {2}\$ \S/;
+
 /** Every command that does something, those below others too. */
 async function commandsOf(above: string[]): Promise<string[]> {
   const { out } = await reef([...above, '--help']);
-  const [, listed = ''] = out.split(/^Commands:$/m);
+  const sections = out.split(/^(?=\S.*:$)/m).filter((section) => !/^(Usage|Options|Arguments|Example)\b/.test(section));
+  const listed = sections.filter((section) => /^\S.*:\n/.test(section)).join('');
   const names = [...listed.matchAll(/^ {2}([\w-]+)/gm)].flatMap(([, name = '']) => (name === 'help' ? [] : [name]));
   const below = await Promise.all(names.map((name) => commandsOf([...above, name])));
   const isOwn = above.length > 0 && out.includes('--json');
@@ -73,12 +76,20 @@ verifies('U-01').test('every command has --json and an example', async () => {
   expect(names).toEqual(expect.arrayContaining(Object.values(COMMAND_OF).flat()));
   for (const name of names) {
     const help = await reef([...name.split(' '), '--help']);
-    expect([name, help.code, help.out.includes('--json'), /Example:\n {2}\$ \S/.test(help.out)]).toEqual([
-      name,
-      0,
-      true,
-      true,
-    ]);
+    expect([name, help.code, help.out.includes('--json'), EXAMPLE.test(help.out)]).toEqual([name, 0, true, true]);
   }
+  const above = new Set(names.flatMap((name) => (name.includes(' ') ? [name.split(' ')[0] ?? ''] : [])));
+  for (const name of above)
+    expect([name, (await reef([name, '--help'])).out]).toEqual([name, expect.stringMatching(EXAMPLE)]);
   expect([(await reef([])).code, (await reef(['daemon'])).code]).toEqual([2, 2]);
+});
+
+verifies('U-01').test('the help of reef shows every command in a group, what people do most first', async () => {
+  const { out } = await reef(['--help']);
+  const headings = [...out.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual(['Options', 'Work', 'Watch', 'Code', 'Talk to a model', 'Configure', 'Look after Reef']);
+  const first = [...out.matchAll(/^[A-Z].*:\n {2}(\S+)/gm)].map(([, name]) => name);
+  expect(first).toEqual(['-V,', 'run', 'top', 'code', 'ask', 'init', 'demo']);
+  const known = [...out.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name);
+  expect(known.filter((name, at) => known.indexOf(name) !== at)).toEqual([]);
 });
