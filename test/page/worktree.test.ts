@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -97,6 +97,35 @@ inChromium('U-33', 'U-36').test(
     expect(JSON.stringify(await all.world.events(id))).toContain('sum.mjs, line 2:');
     expect((await all.world.job(id)).turns).toBe(2);
     expect(await page.getByRole('textbox', { name: 'About all of it' }).inputValue()).toBe('');
+  },
+);
+
+inChromium('U-33').test(
+  'what needs consent is listed first; a merge waits for uncommitted work, and is done as soon as that is gone',
+  async () => {
+    const all = await makeProject(await rig());
+    const { worktree } = await begun(
+      all,
+      'sum',
+      [...writes('sum.mjs', ADDS), ...writes('notes.txt', 'one\nmore\n')],
+      ['sum.mjs'],
+    );
+    const { page } = await all.signIn(`/worktrees/${worktree}`);
+    await page.getByText('1 file not planned: notes.txt').waitFor();
+    await page.getByRole('button', { name: 'Run the gates' }).click();
+    await until('accept is on', async () => !(await isOff(page)));
+    await accept(page).click();
+    await page.getByRole('alert').getByText('not planned: notes.txt').waitFor();
+    writeFileSync(join(all.world.repository, 'notes.txt'), 'mine\n');
+    await page.getByRole('button', { name: 'Accept all of that' }).click();
+    await page.getByRole('button', { name: 'Merge it so?' }).click();
+    await page.getByText('uncommitted changes to notes.txt').waitFor();
+    await page.getByRole('button', { name: 'Merge as soon as that is clean' }).click();
+    await page.getByText('It is done as soon as that is clean.').waitFor();
+    expect(readFileSync(join(all.world.repository, 'notes.txt'), 'utf8')).toBe('mine\n');
+    all.git('checkout', '-q', '--', 'notes.txt');
+    await page.getByText('Merged', { exact: true }).waitFor();
+    expect(all.git('show', 'main:notes.txt')).toBe('one\nmore');
   },
 );
 

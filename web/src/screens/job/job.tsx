@@ -92,7 +92,11 @@ function Kind({ job }: { job: JobView }) {
       </Badge>
       <span>{plain(job.agent)}</span>
       {run && <a href={`/runs/${run.runId}`}>{plain(run.workflow)}</a>}
-      {job.worktree && <span class="worktree">{plain(job.worktree)}</span>}
+      {job.worktree && (
+        <a class="worktree" href={`/worktrees/${job.worktree}`}>
+          {plain(job.worktree.slice(0, 10))}
+        </a>
+      )}
       <span class="number">{tokens(job.usage)} tokens</span>
       <span>{job.usage.costUsd === null ? 'cost unknown' : cost(job.usage.costUsd)}</span>
       {job.startedAt && <Took from={job.startedAt} to={job.endedAt} />}

@@ -35,7 +35,7 @@ export function unjudged({ gates = [], shown }: Pick<Standing, 'gates' | 'shown'
 
 /** Why it cannot be merged now, in words; undefined when it can. */
 export function whyNot({ view, shown, gates, isOld, isAtWork }: Standing): string | undefined {
-  if (view.status === 'accepting') return 'It is being merged already';
+  if (view.status === 'accepting' && !view.pending) return 'It is being merged already';
   if (isAtWork) return 'An agent or a run is at work in it';
   if (isOld) return 'The files have changed since you looked: show them first';
   if (shown.files.length === 0) return 'It changes nothing';

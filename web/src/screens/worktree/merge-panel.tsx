@@ -21,7 +21,6 @@ export function MergePanel({ again, ...looked }: MergePanelProps) {
   const { view, shown } = looked;
   const judged = useSignal<JudgedTree | undefined>(undefined);
   const judging = useAct();
-  const accepting = useAct();
   const updating = useAct();
   const brought = useSignal<OperationOutput<'worktree_update'> | undefined>(undefined);
   const gates = gatesOf(shown, judged.value);
@@ -33,8 +32,7 @@ export function MergePanel({ again, ...looked }: MergePanelProps) {
     };
     if (await judging.act(ask)) again();
   };
-  const accept = (yes: boolean) =>
-    accepting.act(() => op('accept', { id, yes, ...(shown.tree !== undefined && { tree: shown.tree }) }));
+  const { accept, agree, isBusy, refused } = useAccept(id, shown.tree);
   const update = async () => {
     const ask = async () => {
       brought.value = await op('worktree_update', { id });
@@ -52,12 +50,17 @@ export function MergePanel({ again, ...looked }: MergePanelProps) {
           kind={reason === undefined ? 'main' : 'plain'}
           icon="check"
           acts
-          isBusy={accepting.isBusy.value}
+          isBusy={isBusy.value}
           offBecause={reason}
-          onClick={() => void accept(false)}
+          onClick={() => void accept({})}
         >
           Accept into {plain(target)}
         </Button>
+        {view.pending && !view.pending.whenClean && (
+          <Button acts isBusy={isBusy.value} offBecause={reason} onClick={() => void accept({ whenClean: true })}>
+            Merge as soon as that is clean
+          </Button>
+        )}
         {gates && (isNeeded || hasFailed) && (
           <Button
             kind={isNeeded ? 'main' : 'plain'}
@@ -86,11 +89,28 @@ export function MergePanel({ again, ...looked }: MergePanelProps) {
         </p>
       )}
       <Refused error={judging.refused.value} />
-      <Consent error={accepting.refused.value} accept={() => void accept(true)} />
+      <Consent error={refused.value} accept={() => void agree()} />
       <Refused error={updating.refused.value} />
       <Brought updated={brought.value} />
     </Section>
   );
+}
+
+/** Merges exactly the tree that is shown. What a person has agreed to for it once is agreed to. */
+function useAccept(id: string, tree: string | undefined) {
+  const { act, refused, isBusy } = useAct();
+  const agreed = useSignal<string | undefined>(undefined);
+  const wanted = useSignal<{ whenClean?: true }>({});
+  const accept = (more: { whenClean?: true }) => {
+    wanted.value = more;
+    const yes = tree !== undefined && agreed.value === tree;
+    return act(() => op('accept', { id, yes, ...more, ...(tree !== undefined && { tree }) }));
+  };
+  const agree = () => {
+    agreed.value = tree;
+    return accept(wanted.value);
+  };
+  return { accept, agree, refused, isBusy };
 }
 
 function Present({ tree }: { tree: string | undefined }) {

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { WorktreeView } from '../../../../src/protocol/worktrees.ts';
+import type { PendingMerge, WorktreeView } from '../../../../src/protocol/worktrees.ts';
 import { firstLine, plain, plural } from '../../format.ts';
 import { query } from '../../router.ts';
 import { worktrees } from '../../store/home.ts';
@@ -124,6 +124,12 @@ function Row({ view, all }: { view: WorktreeView; all: readonly WorktreeView[] }
   );
 }
 
+function pendingWords({ checkout, files, whenClean }: PendingMerge): string {
+  const named =
+    files.length === 0 ? 'something is under way' : `uncommitted changes to ${files.slice(0, 5).join(', ')}`;
+  return `The merge waits for ${checkout}: ${named}.${whenClean ? ' It is done as soon as that is clean.' : ''}`;
+}
+
 /** Why it does not go on, when it does not. */
 export function Because({ view, all }: { view: WorktreeView; all: readonly WorktreeView[] }) {
   const { failure, queue, pending, setup } = view;
@@ -131,7 +137,7 @@ export function Because({ view, all }: { view: WorktreeView; all: readonly Workt
   const words = [
     ...(failure ? [failure.message] : []),
     ...(setup.state === 'failed' ? [setup.message ?? 'Its set-up failed.'] : []),
-    ...(pending ? [`${pending.checkout} has uncommitted changes: ${pending.files.join(', ')}`] : []),
+    ...(pending ? [pendingWords(pending)] : []),
     ...(waitsFor.length > 0 ? [`Waits for ${waitsFor.join(', ')}`] : []),
     ...(queue && waitsFor.length === 0 ? [`Waits for a free place, as number ${queue.place}`] : []),
   ];
