@@ -119,6 +119,7 @@ export async function openApp(options: AppOptions) {
     news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: () => lastSettings().timings.daemon_idle ?? DAEMON_IDLE_MS,
+    abandon: () => abandon(snapshotter, store),
     audit: openAudit({ ...below, onCall: () => snapshotter.changed() }),
     /** Closes everything; agents run on. `beforeJobs` is called when runs start no more jobs and jobs can still be ended. */
     async close(beforeJobs?: () => Promise<void>): Promise<void> {
@@ -143,6 +144,12 @@ function whatJobsAsk({ states, worktrees }: Repository, deps: Omit<Parameters<ty
     waitsBehind: (worktreeId: string) => worktrees.waitsBehind(worktreeId),
     endRuns: (jobId: string) => endRunsOf({ ...deps, worktrees }, jobId),
   };
+}
+
+/** For a home that is no longer there: stops writing outside the database, and names the jobs that nobody will find. */
+function abandon(snapshotter: Snapshotter, store: Store): string[] {
+  snapshotter.abandon();
+  return store.jobs.live().map(({ job }) => job.id);
 }
 
 /** Called after each call that may have changed something. Never throws: the audited call has its own answer. */

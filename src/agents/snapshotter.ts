@@ -27,6 +27,7 @@ export class Snapshotter {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isBehind = false;
+  #isAbandoned = false;
 
   constructor(deps: SnapshotDeps) {
     this.#deps = deps;
@@ -45,6 +46,11 @@ export class Snapshotter {
     await this.#save();
   }
 
+  /** From now on nothing is written: the file at its path may be another home's. */
+  abandon(): void {
+    this.#isAbandoned = true;
+  }
+
   /** The timer is kept until its write is done, so that on a slow disk writes do not queue up. */
   #schedule(): void {
     if (!this.#isBehind) return;
@@ -59,7 +65,8 @@ export class Snapshotter {
 
   async #save(): Promise<void> {
     try {
-      await this.#deps.hook.save(await takeSnapshot(this.#deps));
+      const snapshot = await takeSnapshot(this.#deps);
+      if (!this.#isAbandoned) await this.#deps.hook.save(snapshot);
     } catch (error) {
       this.#deps.onFailure(error);
     }

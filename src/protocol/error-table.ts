@@ -197,6 +197,7 @@ export const errorTable = {
   box_unreachable: passing(503, 69, 'Try `ssh` to that machine by hand: when it works, so does this. What runs there goes on.'),
   reef_not_there: final(503, 69, 'Install Reef there, so that `reef --version` works in a login shell of that machine.'),
   home_in_use: final(409, 69, 'Another daemon owns this home; `reef daemon status` shows it.'),
+  home_removed: final(410, 69, 'Its jobs were ended. The next command begins a new home; `reef doctor` lists the worktrees that are left.'),
   home_not_writable: final(500, 69, 'Make the home writable, or choose another with REEF_HOME.'),
   daemon_busy: passing(503, 69, 'Try again in a moment; `reef daemon stop` ends the daemon, and jobs run on.'),
   storage_unavailable: passing(503, 69, 'Free disk space or fix permissions; agents keep running, and nothing is lost.'),

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -22,6 +21,7 @@ import { keyFile } from '../../surfaces/http/credential.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
 import { DoorKeeper } from './door-keeper.ts';
 import { lockOrLeave, prepareHome } from './home.ts';
+import { watchHome } from './home-watch.ts';
 import { JobSocketServers } from './job-sockets.ts';
 
 const OWNER = { by: `uid:${process.getuid?.() ?? 0}` };
@@ -85,8 +85,10 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
     throw error;
   });
   await app.start();
+  const homeWatch = watchHome({ home, log, openLog, stop: askStop, abandon: () => app.abandon() });
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();
+    homeWatch.check();
   });
   const credential = keyFile(home.person);
   const folder = home.repository ?? home.dir;
@@ -103,7 +105,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
       const { live, queued } = app.counts();
       const isWorking = live > 0 || queued > 0 || door.address !== undefined;
       const isIdle = !isWorking && systemClock.monotonicMs() - lastCallAt > app.idleMs();
-      if (isIdle || !existsSync(home.lock)) askStop(); // a removed home cannot be written to any more
+      if (isIdle) askStop();
     },
     Math.min(Math.max(app.idleMs(), 100), 10_000),
   );
@@ -112,6 +114,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
 
   await stopAsked;
   clearInterval(idleCheck);
+  homeWatch.stop();
   await door.close();
   await server.close();
   await jobSockets.closeAll();
