@@ -93,7 +93,7 @@ const NOTES = `
   Object.defineProperty(document, 'hidden', { get: () => window.isAway === true });
 `;
 
-inChromium('U-42').test(
+inChromium('U-42', 'U-39').test(
   'the browser tells of questions and ends while one looks elsewhere, if one wants it to',
   async () => {
     const all = await rig();
