@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { verifies } from '../support/verifies.ts';
+import { serve } from './door-rig.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** A Claude Code of the user's own, no job of Reef: it knows Reef as one of its MCP servers. */
@@ -20,10 +21,10 @@ function reef(...args: string[]) {
   return run(process.execPath, [CLI, ...args], { cwd: rig.world.repository, env: rig.world.env });
 }
 
-async function userClaude(script: string): Promise<string> {
+/** `server` is what stands in its settings about Reef. */
+async function userClaude(script: string, server: object): Promise<string> {
   const { command, env } = rig.settings('claude', rig.model.runUrl(script, 'user'));
   const [program = ''] = command;
-  const server = { command: process.execPath, args: [CLI, 'mcp'], env: rig.world.env };
   const mcp = ['--strict-mcp-config', '--mcp-config', JSON.stringify({ mcpServers: { reef: server } })];
   const args = ['-p', 'Delegate it', ...mcp, '--allowedTools', 'mcp__reef__spawn,mcp__reef__wait'];
   const claude = run(program, args, { cwd: rig.world.repository, env: { ...env, PWD: rig.world.repository } });
@@ -48,7 +49,8 @@ verifies('U-10', 'U-11', 'Q-31')
         { if: 'agentId|Job ', tools: [{ tool: 'mcp__reef__wait', input: { until: ['needs_input'] } }] },
         { if: 'Which colour', text: 'The job has a question for you.' },
       ];
-      expect(await userClaude('delegate')).toBe('The job has a question for you.');
+      const stdio = { command: process.execPath, args: [CLI, 'mcp'], env: rig.world.env };
+      expect(await userClaude('delegate', stdio)).toBe('The job has a question for you.');
 
       const { jobs } = JSON.parse((await reef('status', '--json')).stdout);
       expect(jobs).toMatchObject([{ agent, task: 'Paint it', status: 'awaiting_input', depth: 0 }]);
@@ -58,6 +60,28 @@ verifies('U-10', 'U-11', 'Q-31')
       const { stdout } = await reef('output', id, '--json');
       expect(stdout).toContain('It is blue.');
       expect(await rig.world.job(id)).toMatchObject({ status: 'completed', lastOutput: 'It is blue.' });
+    },
+    SLOW_MS,
+  );
+
+verifies('U-24')
+  .needs(...installed('claude'))
+  .test(
+    'a Claude Code with the address and the token of `reef serve` in its settings spawns a job',
+    async () => {
+      const agent = rig.world.script('greeter', [{ say: 'Hello from the job.' }]);
+      rig.configure({ [agent]: {} });
+      rig.scripts.greet = [
+        { tools: [{ tool: 'mcp__reef__spawn', input: { agent, task: 'Greet' } }] },
+        { if: 'agentId|Job ', tools: [{ tool: 'mcp__reef__wait', input: { until: ['done'] } }] },
+        { if: 'Hello from the job', text: 'The job has greeted.' },
+      ];
+      const { port, token } = await serve(rig.world);
+      const headers = { Authorization: `Bearer ${token}` };
+      const http = { type: 'http', url: `http://127.0.0.1:${port}/mcp`, headers };
+      expect(await userClaude('greet', http)).toBe('The job has greeted.');
+      const { jobs } = await rig.world.client.call('status', {});
+      expect(jobs.find((job) => job.agent === agent)).toMatchObject({ status: 'completed', task: 'Greet' });
     },
     SLOW_MS,
   );
