@@ -55,8 +55,12 @@ inChromium('U-33', 'U-36').test(
 
     // Somebody writes after the gates: they have judged other files.
     writeFileSync(join(path, 'later.txt'), 'not judged\n');
-    await all.world.client.call('conflicts', {});
-    await page.getByRole('button', { name: 'Show the present ones' }).click();
+    const show = page.getByRole('button', { name: 'Show the present ones' });
+    await until('the page has heard of it', async () => {
+      await all.world.client.call('conflicts', {});
+      return show.isVisible();
+    });
+    await show.click();
     await page.getByText('of other files, tree').waitFor();
     expect(await isOff(page)).toBe(true);
     await page.getByRole('button', { name: 'Run the gates' }).click();

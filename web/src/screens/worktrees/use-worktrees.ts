@@ -14,7 +14,13 @@ export function useWorktrees(): Asked<OperationOutput<'worktrees'>> {
   const asked = useOperation('worktrees', { all: true }, ({ kind }) => kind === 'worktree');
   useEffect(() => {
     const look = refresher(async () => asked.again(), CALM_LOOK_MS);
-    return connection.onEvent(({ type }) => WRITES.has(type) && look.soon());
+    const stop = connection.onEvent(({ type }) => WRITES.has(type) && look.soon());
+    // Somebody comes back from an editor, maybe.
+    addEventListener('focus', look.soon);
+    return () => {
+      stop();
+      removeEventListener('focus', look.soon);
+    };
   }, []);
   return asked;
 }
