@@ -83,11 +83,10 @@ async function takeFile(source: string, target: string, { from, report }: Import
     note(report.notUsed, { path: said?.file ?? path, why: said?.differs ?? left });
     return;
   }
-  const text = await readFile(source, 'utf8');
   if (path === 'config.yaml' && !(await isUsable(source, report))) return;
-  if (row?.differs !== undefined && (path !== '.env' || /^\s*(export\s+)?LOKI_/m.test(text)))
+  if (row?.differs !== undefined && (path !== '.env' || (await namesLoki(source))))
     note(report.differs, { path: row.file, why: row.differs });
-  report.secrets.push(...secretsOf(path, text));
+  report.secrets.push(...(await secretsOf(path, source)));
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   await copyFile(source, target);
   await chmod(target, stat.mode & 0o700);
@@ -99,6 +98,8 @@ function why(isKnown: boolean, isFile: boolean, isThere: boolean): string | unde
   if (!isFile) return 'not a regular file';
   return isThere ? 'there is one already' : undefined;
 }
+
+const namesLoki = async (file: string) => /^\s*(export\s+)?LOKI_/m.test(await readFile(file, 'utf8'));
 
 /** Many files fare alike: one line says so. */
 function note(notes: Note[], added: Note): void {
@@ -116,10 +117,10 @@ async function isUsable(source: string, report: ImportReport): Promise<boolean> 
 }
 
 /** What is filled in from the vault: all of two files, and the defaults of an agent's variables. */
-function secretsOf(path: string, text: string): string[] {
+async function secretsOf(path: string, file: string): Promise<string[]> {
   const isAgent = /^agents\/[^/]+\/config\.yaml$/.test(path);
   if (!isAgent && path !== 'config.yaml' && path !== 'functions/mcp.json') return [];
-  const source = parseSource(path, text);
+  const source = parseSource(path, await readFile(file, 'utf8'));
   if (isProblem(source)) return [];
   const variables = isRecord(source.value) && Array.isArray(source.value.variables) ? source.value.variables : [];
   const filled = isAgent ? variables.map((each) => (isRecord(each) ? each.default : undefined)) : source.value;

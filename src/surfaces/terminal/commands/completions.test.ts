@@ -38,7 +38,7 @@ async function offered(...words: string[]): Promise<string[]> {
 
 test('bash completes commands, sub-commands and options', async () => {
   expect(await offered('sp')).toEqual(['spawn']);
-  expect(await offered('s')).toEqual(['spawn', 'status', 'send', 'state', 'serve']);
+  expect(await offered('s')).toEqual(['spawn', 'send', 'status', 'state', 'serve']);
   expect(await offered('spawn', '--budget')).toEqual(['--budget-tokens', '--budget-turns', '--budget-time']);
   expect(await offered('send', '01K', '--al')).toEqual(['--allow', '--always']);
   expect(await offered('daemon', '')).toEqual(expect.arrayContaining(['status', 'stop']));
