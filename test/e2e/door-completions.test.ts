@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { deadline } from '../support/scale.ts';
@@ -17,6 +18,9 @@ const SLOW_MS = 120_000;
 const SCRIPT = `
 - when: { agent: helper }
   reply: { text: I am the helper. }
+  times: always
+- when: { last_user: 'Corals[^]*how do reefs grow' }
+  reply: { text: By corals. }
   times: always
 - when: { last_user: take your time }
   reply: { text: ${'slow '.repeat(400)}, chunk: 5, chunk_delay_ms: 100 }
@@ -53,6 +57,8 @@ beforeEach(async () => {
   write('model.yaml', SCRIPT);
   write('roles/short.md', 'say it shorter: __INPUT__');
   write('agents/helper/config.yaml', 'name: helper\ninstructions: You help.\n');
+  write('rags/notes.yaml', `document_paths: ['${join(world.root, 'notes.md')}']\n`);
+  writeFileSync(join(world.root, 'notes.md'), '# Growth\n\nCorals make reefs grow.\n');
   door = await serve(world);
   ask = async (asked) => (await knock(door.port, { ...asked, token: door.token })) as never;
 });
@@ -108,7 +114,7 @@ verifies('U-22').test(
     expect((await ask({ path: '/v1/models' })).json).toEqual({ models: ['scripted:m'] });
     expect((await ask({ path: '/v1/roles' })).json).toMatchObject({ roles: expect.arrayContaining(['short', 'code']) });
     expect((await ask({ path: '/v1/agents' })).json).toMatchObject({ agents: expect.arrayContaining(['helper']) });
-    expect((await ask({ path: '/v1/rags' })).json).toEqual({ rags: [] });
+    expect((await ask({ path: '/v1/rags' })).json).toEqual({ rags: ['notes'] });
   },
   SLOW_MS,
 );
@@ -130,11 +136,22 @@ verifies('U-22').test(
     const others = [await begin({ agent: 'helper' }), await begin({ role: 'short' })];
     expect(await tell(others[0]?.id ?? '', 'who am I')).toEqual([200, 'I am the helper.']);
     expect(await tell(others[1]?.id ?? '', 'who am I')).toEqual([200, 'Shorter.']);
+    const { id: withNotes } = await begin({ rag: 'notes' });
+    const found = await ask({
+      path: `/v1/sessions/${withNotes}/completions`,
+      body: { input: 'how do reefs grow' },
+    });
+    expect(found.json).toMatchObject({
+      final_message: 'By corals.',
+      session_id: withNotes,
+      sources: [{ source: expect.stringContaining('notes.md') }],
+    });
     const { sessions } = (await ask({ path: '/v1/sessions' })).json as { sessions: { id: string; scope: object }[] };
     expect(sessions.map((each) => [each.id, each.scope])).toEqual([
       [id, {}],
       [others[0]?.id, { agent: 'helper' }],
       [others[1]?.id, { role: 'short' }],
+      [withNotes, { rag: 'notes' }],
     ]);
     const { messages } = (await ask({ path: `/v1/sessions/${id}` })).json as { messages: { role: string }[] };
     expect(messages.filter(({ role }) => role !== 'system').map(({ role }) => role)).toEqual([
@@ -166,6 +183,17 @@ verifies('U-22', 'R-73').test(
       await until('the engine is gone', () => engines().length === 0 && sleeping().length === 0);
       expect([input, performance.now() - leftAt < deadline(2_000)]).toEqual([input, true]);
     }
+    // The same without a stream.
+    const body = JSON.stringify({ input: 'take your time' });
+    const headers = { authorization: `Bearer ${door.token}`, 'content-type': 'application/json' };
+    const sent = request({ host: '127.0.0.1', port: door.port, path: '/v1/completions', method: 'POST', headers });
+    sent.on('error', () => {}).end(body); // we end it
+    await until('the engine runs', () => engines().length > 0);
+    const leftAt = performance.now();
+    sent.destroy();
+    await until('the engine is gone', () => engines().length === 0);
+    expect(performance.now() - leftAt).toBeLessThan(deadline(2_000));
+
     const { messages } = (await ask({ path: `/v1/sessions/${id}` })).json as { messages: object[] };
     expect(messages).toMatchObject([
       {},
