@@ -25,7 +25,7 @@ const MOST_TITLES = 500;
 
 /**
  * One name for a task: a person may say the id of its run, its worktree or its job, a unique beginning of one of them,
- * `@last`, or the beginning of its title. Whatever part an operation needs is found from it.
+ * `@last`, the key it was started with, or the beginning of its title. Whatever part an operation needs is found from it.
  */
 export class TaskNames {
   readonly #deps: NamesDeps;
@@ -83,7 +83,8 @@ export class TaskNames {
     if (text === '@last') return this.#newest();
     const found = this.#byPrefix(text.toUpperCase());
     const exact = found.find(({ id }) => id === text.toUpperCase());
-    if (exact) return exact;
+    const named = exact ?? this.#byKey(text);
+    if (named) return named;
     const own = found.filter(({ kind }) => kind === wanted);
     if (own.length === 1) return own[0];
     const meant = found.length > 0 ? found : this.#byTitle(text);
@@ -94,6 +95,15 @@ export class TaskNames {
     throw new ReefError('ambiguous_id', `Several tasks begin with "${text}".`, {
       details: { tasks: [...tasks].map(([id, title]) => `${id}  ${title}`) },
     });
+  }
+
+  /** The key that whoever started it gave it. */
+  #byKey(key: string): Named | undefined {
+    const { store } = this.#deps;
+    const run = store.runs.byKey(key);
+    if (run) return { kind: 'run', id: run.id };
+    const job = store.jobs.byKey(key)?.job;
+    return job && { kind: 'job', id: job.id };
   }
 
   #byPrefix(prefix: string): Named[] {

@@ -97,6 +97,7 @@ const typed = (agent: string): string[][] => [
     ['ask', '--model', 'scripted:m', 'hello'],
     ['chat', '--model', 'scripted:m'],
     ['mcp'],
+    ['acp'],
     ['mcp', 'install', 'claude'],
   ],
   ...['config', 'role', 'macro', 'agent'].flatMap((what) => [

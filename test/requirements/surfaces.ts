@@ -40,5 +40,5 @@ export const surfaces = page('surfaces', {
   'U-48': { from: '+', says: 'reef top shows the overview live at a terminal and answers in place', status: 'done' },
   'U-49': { from: '+', says: "reef worktree push and pr publish a branch by the forge's own command line", status: 'done' },
   'U-50': { from: '+', says: "reef worktree shell opens a shell with the worktree's environment", status: 'done' },
-  'U-51': { from: '+', says: 'reef acp serves editors that speak the Agent Client Protocol', status: 'todo', because: 'not built yet: it came after the first build' },
+  'U-51': { from: '+', says: 'reef acp serves editors that speak the Agent Client Protocol', status: 'done' },
 });

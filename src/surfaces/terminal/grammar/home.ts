@@ -47,6 +47,14 @@ export function declare(program: Command, run: Run): void {
     .description('Serve Reef as an MCP server on standard input and output')
     .option('--cwd <dir>', 'repository to serve (default: the one around this folder)');
   definer(run, () => import('../commands/mcp.ts'))(mcp, 'mcp', 'claude mcp add reef -- reef mcp');
+  const acp = program
+    .command('acp')
+    .description(
+      'Serve Reef as an agent to an editor that speaks the Agent Client Protocol, on standard input and output',
+    )
+    .option('--agent <agent>', 'who works on the prompts (default: native:coder)')
+    .option('--workflow [node]', 'do each task by a workflow, with the gates of the project');
+  definer(run, () => import('../commands/acp.ts'))(acp, 'acp', 'reef acp --agent claude');
   const install = mcp
     .command('install')
     .description("Add Reef to a client's own configuration; shows the change and asks first")
