@@ -16,7 +16,14 @@ type WithId = { [N in OperationName]: HasId<N> extends true ? N : never }[Operat
 /** Which part of a task the `id` of an operation names. `other`: it is no task, or the operation decides below. */
 const PARTS: Record<WithId, Kind | 'other'> = {
   ...{ output: 'job', job_log: 'job', interrupt: 'job', context_calls: 'job' },
-  ...{ run_status: 'run', run_compare: 'run', run_control: 'run', run_replay: 'run', run_log: 'run' },
+  ...{
+    run_status: 'run',
+    run_compare: 'run',
+    run_review: 'run',
+    run_control: 'run',
+    run_replay: 'run',
+    run_log: 'run',
+  },
   ...{ diff: 'worktree', accept: 'worktree', worktree_setup: 'worktree', worktree_gates: 'worktree' },
   ...{ worktree_update: 'worktree', worktree_push: 'worktree', worktree_pr: 'worktree' },
   ...{ worktree_shell: 'worktree' },

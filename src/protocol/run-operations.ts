@@ -138,6 +138,8 @@ const attemptSchema = z.strictObject({
   tokens: z.number(),
   costUsd: z.number().nullable(),
   seconds: z.number().optional(),
+  /** Of an agent that has read the changes of all of them. */
+  review: z.strictObject({ rank: z.number(), remark: text }).optional(),
 });
 export type Attempt = z.infer<typeof attemptSchema>;
 
@@ -150,6 +152,17 @@ const run_compare = operation({
     'Compare the runs of several agents on one task, the best first: success, gates, size of the change, cost. Accepting one drops the others.',
   input: z.strictObject({ id }),
   output: z.strictObject({ task: text, attempts: z.array(attemptSchema) }),
+});
+
+const run_review = operation({
+  effect: 'acts',
+  for: ['person'],
+  noTool: 'a person compares and chooses',
+  rest: { method: 'POST', path: '/v1/runs/:id/attempts/review' },
+  summary:
+    'Let an agent read what several agents made of one task, and rank it. It changes nothing; run_compare shows what it says.',
+  input: z.strictObject({ id, agent: z.string().min(1).max(200) }),
+  output: z.strictObject({ runId: text, jobId: text }),
 });
 
 const run_control = operation({
@@ -271,6 +284,7 @@ export const runOperations = {
   runs,
   run_status,
   run_compare,
+  run_review,
   run_control,
   run_replay,
   run_log,

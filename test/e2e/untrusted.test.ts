@@ -51,7 +51,7 @@ const typed = (agent: string): string[][] => [
   ],
   ...[
     ['run', 'write it', '--agents', `${agent},${agent}`],
-    ['compare', '@last'],
+    ['compare', '@last', '--review', agent],
   ],
   ...[['run', 'write sum', '--agent', agent], ['runs'], ['run', 'show', '@last'], ['run', 'log', '@last']],
   ...['approve', 'resume', 'retry', 'skip', 'continue', 'abort', 'hold', 'step', 'go', 'replay'].map((verb) => [

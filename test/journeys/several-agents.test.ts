@@ -35,6 +35,19 @@ verifies('J-35').test(
     expect(new Set(attempts.map(({ worktree }: { worktree: string }) => worktree)).size).toBe(3);
     expect(tried.out).toMatch(/reef accept \w+ +merge it; the others are dropped/);
 
+    // A reviewer that may change nothing puts the longer one first.
+    const lines = [second, first, third].map(({ runId }, index) => `RANK ${index + 1} ${runId} Remark ${index + 1}.`);
+    const reviewer = rig.world.script('reviewer', [
+      { permit: { tool: 'Write', steps: [writes('sum.mjs', 'broken')] } },
+      { say: `I have read them.\n${lines.join('\n')}` },
+    ]);
+    const reviewed = await rig.reef('compare', '@last', '--review', reviewer);
+    expect([reviewed.code, reviewed.err]).toEqual([0, '']);
+    expect(reviewed.out).toMatch(/long[\s\S]*short[\s\S]*wrong[\s\S]*A reviewer says:\n1\. \w+ {2}Remark 1\./);
+    const { task } = (await rig.world.client.call('status', {})).jobs.find(({ agent: by }) => by === reviewer) ?? {};
+    expect(task).toContain('+// Really.');
+    expect(rig.git('status', '--porcelain')).toBe('');
+
     // A person takes the second one, by what is typed for any task.
     expect((await rig.reef('diff', second.runId)).out).toContain('// Really.');
     const accepted = await rig.reef('accept', second.runId);

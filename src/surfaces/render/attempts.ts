@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import type { Attempt } from '../../protocol/run-operations.ts';
 import { heading, table } from './columns.ts';
@@ -21,7 +22,11 @@ export function attemptTable({ attempts }: OperationOutput<'run_compare'>, style
     ].map((text) => ({ text })),
   );
   const head = heading(['RUN', 'AGENT', 'STATUS', 'GATES', 'CHANGE', 'TOKENS', 'COST', 'TIME'], style);
-  return [table([head, ...rows], style.width), ...whatNext(attempts, short)].join('\n');
+  const said = attempts.flatMap(({ runId, review }) =>
+    review ? [`${review.rank}. ${short(runId)}  ${printable(review.remark)}`] : [],
+  );
+  const remarks = said.length > 0 ? ['', 'A reviewer says:', ...said] : [];
+  return [table([head, ...rows], style.width), ...remarks, ...whatNext(attempts, short)].join('\n');
 }
 
 function whatNext(attempts: readonly Attempt[], short: (id: string) => string): string[] {

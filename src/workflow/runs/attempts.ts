@@ -2,6 +2,7 @@ import type { Attempt, RunSummary } from '../../protocol/run-operations.ts';
 import type { WorktreeDiff } from '../../protocol/worktrees.ts';
 import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
+import { reviewOf, type Shown } from './review-attempts.ts';
 import type { RunSpec, StoredRun } from './spec.ts';
 
 interface AttemptsDeps {
@@ -18,17 +19,38 @@ export function attemptsOf({ runs }: Store, { id, doc }: StoredRun): StoredRun[]
   return [...newest.values()].length > 1 ? [...newest.values()] : all.filter((run) => run.id === id);
 }
 
-/** What became of each attempt at one task, the best first: success, then gates, the size of the change, and what it cost. */
+/** What became of each attempt at one task, the best first: success, gates, a review, the size of the change, and what it cost. */
 export async function compareAttempts(deps: AttemptsDeps, run: StoredRun): Promise<Attempt[]> {
-  const all = await Promise.all(attemptsOf(deps.store, run).map((each) => look(deps, each)));
+  const looks = await Promise.all(attemptsOf(deps.store, run).map((each) => look(deps, each)));
+  const reviews = reviewOf(deps.store, run.doc.group ?? '', shownOf(looks));
+  const all = looks.map(({ attempt }) => {
+    const review = reviews.get(attempt.runId);
+    return { ...attempt, ...(review && { review }) };
+  });
   return all.sort((one, other) => compare(weigh(one), weigh(other)));
 }
 
-async function look({ store, status, worktrees }: AttemptsDeps, run: StoredRun): Promise<Attempt> {
+/** The changes that are still there to be chosen. */
+export async function showAttempts(deps: AttemptsDeps, run: StoredRun): Promise<Shown[]> {
+  return shownOf(await Promise.all(attemptsOf(deps.store, run).map((each) => look(deps, each))));
+}
+
+interface Look {
+  attempt: Attempt;
+  change: WorktreeDiff | undefined;
+}
+
+function shownOf(looks: readonly Look[]): Shown[] {
+  return looks.flatMap(({ attempt: { runId }, change }) =>
+    change ? [{ runId, patch: change.patch, tree: change.tree ?? '' }] : [],
+  );
+}
+
+async function look({ store, status, worktrees }: AttemptsDeps, run: StoredRun): Promise<Look> {
   const { runId, status: stands, merge, path, because, createdAt, endedAt } = await status.summary(run);
   const change = path === null ? undefined : await worktrees.diff(run.worktreeId);
   const seconds = endedAt === undefined ? undefined : (Date.parse(endedAt) - Date.parse(createdAt)) / 1_000;
-  return {
+  const attempt: Attempt = {
     runId,
     agent: run.doc.agent ?? '',
     worktree: run.worktreeId,
@@ -40,6 +62,7 @@ async function look({ store, status, worktrees }: AttemptsDeps, run: StoredRun):
     ...spentOn(store, run),
     ...(seconds !== undefined && { seconds }),
   };
+  return { attempt, change };
 }
 
 function sizeOf({ files, patch }: WorktreeDiff): NonNullable<Attempt['diff']> {
@@ -62,12 +85,12 @@ function spentOn(store: Store, { id, worktreeId }: StoredRun): Pick<Attempt, 'to
   };
 }
 
-function weigh({ status, gates, diff, costUsd, tokens }: Attempt): number[] {
+function weigh({ status, gates, review, diff, costUsd, tokens }: Attempt): number[] {
   const failed = gates.filter(
     ({ result, blocks }) => result !== 'passed' && result !== 'not_configured' && blocks !== false,
   );
   const size = diff ? diff.added + diff.removed : Number.POSITIVE_INFINITY;
-  return [status === 'success' ? 0 : 1, failed.length, size, costUsd ?? 0, tokens];
+  return [status === 'success' ? 0 : 1, failed.length, review?.rank ?? 0, size, costUsd ?? 0, tokens];
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JobManager } from '../../agents/job-manager.ts';
 import type { JobRunner } from '../../agents/job-runner.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ChangeSignal } from '../../events/change-signal.ts';
@@ -11,9 +12,10 @@ import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { readResult } from '../agent/read-result.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { readableContent } from '../memory/segment.ts';
-import { compareAttempts } from './attempts.ts';
+import { compareAttempts, showAttempts } from './attempts.ts';
 import type { CallLog } from './call-log.ts';
 import type { RunPlanner } from './plan.ts';
+import { startReview } from './review-attempts.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
 import { endRun, type RunStarter } from './start.ts';
 import type { RunStatus } from './status.ts';
@@ -30,6 +32,7 @@ interface RunOperationsDeps {
   status: RunStatus;
   worktrees: GitWorktreeManager;
   calls: CallLog;
+  jobs: Pick<JobManager, 'spawn'>;
   newId(): string;
   /** Lends the slot of a waiting job to the agents of its run. */
   runner: Pick<JobRunner, 'lend'>;
@@ -118,11 +121,28 @@ export class RunOperations implements RunCore {
   }
 
   async run_compare({ id }: OperationRequest<'run_compare'>, caller: Caller): Promise<OperationOutput<'run_compare'>> {
-    const run = findTheirRun(this.#deps.store, id, caller);
-    if (run.doc.group === undefined) {
-      throw new ReefError('bad_request', `Only one agent works on the task of run ${run.id}.`);
-    }
+    const { run } = this.#tried(id, caller);
     return this.#deps.redact({ task: run.doc.task, attempts: await compareAttempts(this.#deps, run) });
+  }
+
+  async run_review(
+    { id, agent }: OperationRequest<'run_review'>,
+    caller: Caller,
+  ): Promise<OperationOutput<'run_review'>> {
+    const { run, group } = this.#tried(id, caller);
+    const shown = await showAttempts(this.#deps, run);
+    if (shown.length === 0)
+      throw new ReefError('bad_request', 'Nothing is left of the attempts that could be compared.');
+    const about = this.#deps.redact({ agent, task: run.doc.task, group, shown });
+    return { runId: run.id, jobId: await startReview(this.#deps.jobs, about, caller) };
+  }
+
+  /** A run of a task that several agents try. */
+  #tried(id: string, caller: Caller): { run: StoredRun; group: string } {
+    const run = findTheirRun(this.#deps.store, id, caller);
+    const { group } = run.doc;
+    if (group !== undefined) return { run, group };
+    throw new ReefError('bad_request', `Only one agent works on the task of run ${run.id}.`);
   }
 
   async #await(

@@ -108,6 +108,7 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     runs: async () => ({ runs: [sampleRun()] }),
     run_status: async () => ({ runs: [sampleRun()], view: sampleView() }),
     run_compare: async () => ({ task: sampleRun().task, attempts: [] }),
+    run_review: async () => ({ runId: sampleRun().runId, jobId: 'job' }),
     run_control: async () => sampleRun({ status: 'running' }),
     run_replay: async () => ({ runId: sampleRun().runId, walked: 'success', recorded: 'success', isSame: true }),
     run_log: async () => ({ runId: sampleRun().runId, visits: [] }),

@@ -24,6 +24,7 @@ const COMMAND_OF: Record<OperationName, string[]> = {
     run: ['run'],
     runs: ['runs'],
     run_compare: ['compare'],
+    run_review: ['compare'],
   },
   ...{
     run_status: ['run show'],

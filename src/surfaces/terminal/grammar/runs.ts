@@ -66,7 +66,8 @@ function taskCommands(program: Command, run: Run): void {
   const compare = program
     .command('compare')
     .description('Show side by side what several agents made of one task: gates, change, tokens, cost')
-    .argument('<id>', RUN_ID);
+    .argument('<id>', RUN_ID)
+    .option('--review <agent>', 'let this agent read all changes first, and rank them; it changes nothing');
   const attempts = definer(run, () => import('../commands/attempts.ts'));
   attempts(compare, 'compareAttempts', 'reef compare @last');
   const runs = program.command('runs').description('List active runs, and the last ones that ended');
