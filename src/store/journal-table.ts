@@ -52,6 +52,11 @@ export class JournalTable {
     return this.#sql<JournalRow>(sql).all(runId, n, limit);
   }
 
+  /** The number of its last entry; 0 if it has none. */
+  lastOf(runId: string): number {
+    return this.#sql<{ n: number | null }>('SELECT max(n) AS n FROM journal WHERE run_id = ?').get(runId)?.n ?? 0;
+  }
+
   unfinished(): string[] {
     const sql = `SELECT run_id FROM journal j WHERE kind = 'start' AND NOT EXISTS ${ENDED} ORDER BY run_id`;
     return this.#sql<{ run_id: string }>(sql)

@@ -70,18 +70,30 @@ function blobsOf(store: Store, rows: readonly JournalRow[]): Record<string, stri
   );
 }
 
-/** Only inside a transaction of a store that has nothing of it yet. */
+/** Only inside a transaction of a store that has nothing of it yet, or an older state of it. */
 export function restoreWork(store: Store, { worktrees, runs }: KeptWork): void {
-  for (const row of worktrees) store.worktrees.insert(row);
-  for (const { id, worktreeId, state, doc, journal, blobs, blocks, verdicts } of runs) {
-    const isWhole = journal !== null && (journal.length > 0 || state === 'waiting');
-    store.runs.insert({ id, worktreeId, doc, state: isWhole ? state : 'over' });
-    for (const [address, bytes] of Object.entries(blobs)) store.journal.putBlob(address, Buffer.from(bytes, 'base64'));
-    for (const row of journal ?? []) store.journal.restore(id, row);
-    for (const block of blocks) {
-      store.blocks.insert(block);
-      store.blocks.setResult(block.jobId, block.result);
-    }
-    store.verdicts.insert(id, verdicts);
+  for (const row of worktrees) {
+    const had = store.worktrees.get<{ status: string }>(row.repository, row.id);
+    if (had) store.worktrees.update(row, had.status);
+    else store.worktrees.insert(row);
   }
+  for (const run of runs) restoreRun(store, run);
+}
+
+function restoreRun(store: Store, { id, worktreeId, state, doc, journal, blobs, blocks, verdicts }: KeptRun): void {
+  const had = store.runs.get(id);
+  const last = store.journal.lastOf(id);
+  const isWhole = journal !== null && (journal.length > 0 || state === 'waiting');
+  if (!had) store.runs.insert({ id, worktreeId, doc, state: isWhole ? state : 'over' });
+  else {
+    store.runs.setWorktree(id, worktreeId);
+    store.runs.move(id, state);
+  }
+  for (const [address, bytes] of Object.entries(blobs)) store.journal.putBlob(address, Buffer.from(bytes, 'base64'));
+  for (const row of journal ?? []) if (row.n > last) store.journal.restore(id, row);
+  for (const block of blocks) {
+    store.blocks.assign(block);
+    store.blocks.setResult(block.jobId, block.result);
+  }
+  store.verdicts.insert(id, verdicts);
 }

@@ -111,12 +111,16 @@ describe('a home', () => {
   test('that is whole is opened as it is, and its snapshot left alone', async () => {
     await new SnapshotFile(files.snapshot).save(snapshot);
     const first = new Store(files.database);
-    first.commit(() => first.events.append({ at: 'now', jobId: 'Z', type: 'progress', payload: '{}' }));
+    first.commit(() => {
+      for (let n = 0; n < snapshot.lastSeq; n++) {
+        first.events.append({ at: 'now', jobId: 'Z', type: 'progress', payload: '{}' });
+      }
+    });
     first.close();
     const store = await open();
     expect({ jobs: store.jobs.live(), lastSeq: store.events.lastSeq(), logged }).toEqual({
       jobs: [],
-      lastSeq: 1,
+      lastSeq: snapshot.lastSeq,
       logged: [],
     });
     store.close();

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { setAside } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -19,21 +20,37 @@ interface Helpers {
 
 /**
  * Opens the database. A damaged one, or a damaged snapshot, is set aside and named, never taken for empty. A lost database is
- * rebuilt from the snapshot and reads on in the raw files from there.
+ * rebuilt from the snapshot and reads on in the raw files from there; so is what only its lost write-ahead log had.
  */
 export async function openStore(files: Files, helpers: Helpers): Promise<Store> {
   const snapshot = await loadSnapshot(files.snapshot, helpers);
+  // SQLite removes its log when it is closed, with all of it in the database. A daemon that was killed leaves it.
+  const hasLog = (statSync(`${files.database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const store = openDatabase(files.database, (path) => new Store(path), {
     clock: helpers.clock,
     onDamage: (aside) => helpers.log.error('the database is damaged and was set aside', { aside }),
   });
-  const isEmpty = store.events.lastSeq() === 0 && store.worktrees.openRows().length === 0;
-  const isLost = snapshot !== null && (snapshot.lastSeq > 0 || snapshot.work !== undefined) && isEmpty;
-  if (isLost) {
-    rebuild(store, snapshot);
-    helpers.log.warn('the database was rebuilt from state.json', { lastSeq: snapshot.lastSeq });
+  if (snapshot === null) return store;
+  const { lastSeq } = snapshot;
+  if (isLost(store, snapshot)) {
+    takeOver(store, snapshot);
+    helpers.log.warn('the database was rebuilt from state.json', { lastSeq });
+  } else if (!hasLog && isBehind(store, snapshot)) {
+    const had = store.events.lastSeq();
+    takeOver(store, snapshot);
+    helpers.log.warn('the log of the database is gone: what was newer comes from state.json', { had, lastSeq });
   }
   return store;
+}
+
+function isLost({ events, worktrees }: Store, { lastSeq, work }: Snapshot): boolean {
+  return (lastSeq > 0 || work !== undefined) && events.lastSeq() === 0 && worktrees.openRows().length === 0;
+}
+
+/** A database that was closed is never behind the snapshot, which is written from it. */
+function isBehind({ events, journal }: Store, { lastSeq, work }: Snapshot): boolean {
+  const runs = work?.runs ?? [];
+  return lastSeq > events.lastSeq() || runs.some((run) => (run.journal ?? []).length > journal.lastOf(run.id));
 }
 
 async function loadSnapshot(path: string, { hook, clock, log }: Helpers): Promise<Snapshot | null> {
@@ -46,18 +63,33 @@ async function loadSnapshot(path: string, { hook, clock, log }: Helpers): Promis
   }
 }
 
-function rebuild(store: Store, snapshot: Snapshot): void {
+/** What the snapshot knows is newer than what the database has of it. */
+function takeOver(store: Store, snapshot: Snapshot): void {
+  const { active, completed, tails, runtimes, work } = snapshot;
   store.commit(() => {
-    const events = Object.values(snapshot.tails).flat();
-    for (const event of events.sort((a, b) => a.seq - b.seq)) store.events.restore(event);
-    for (const job of snapshot.active) store.jobs.insert({ job, runtime: snapshot.runtimes[job.id] });
-    for (const job of snapshot.completed) {
-      const record = { job, runtime: snapshot.runtimes[job.id] };
-      store.jobs.insert(record);
-      store.jobs.update(record, snapshot.tails[job.id]?.at(-1)?.seq ?? 0);
+    const had = store.events.lastSeq();
+    const events = Object.values(tails).flat();
+    const news = events.filter(({ seq }) => seq > had);
+    for (const event of news.sort((a, b) => a.seq - b.seq)) store.events.restore(event);
+    for (const job of [...active, ...completed]) {
+      const record = { job, runtime: runtimes[job.id] };
+      const hasEnded = completed.includes(job);
+      if (!store.jobs.get(job.id)) store.jobs.insert(record);
+      store.jobs.update(record, hasEnded ? (tails[job.id]?.at(-1)?.seq ?? 0) : null);
+      takeOverTalk(store, snapshot, job.id);
     }
-    for (const question of snapshot.questions) store.questions.insert(question);
-    for (const row of snapshot.outbox) store.outbox.insert(row);
-    if (snapshot.work) restoreWork(store, snapshot.work);
+    if (work) restoreWork(store, work);
   });
+}
+
+/** The snapshot has all that is open: what is open in the database alone was closed since. */
+function takeOverTalk({ questions, outbox }: Store, snapshot: Snapshot, jobId: string): void {
+  for (const { question, state } of questions.unclosedOf(jobId)) {
+    questions.move({ jobId, questionId: question.questionId }, state, { state: 'closed' });
+  }
+  for (const question of snapshot.questions.filter((each) => each.jobId === jobId)) questions.insert(question);
+  for (const { key } of outbox.open(jobId)) outbox.move(key, 'delivered');
+  for (const row of snapshot.outbox.filter((each) => each.jobId === jobId)) {
+    if (!outbox.insert(row)) outbox.move(row.key, row.state, row.doc);
+  }
 }

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { openSqlite } from '../../src/store/driver.ts';
 import { ADDS, byBlock, QUICK, RunsRig, WRITES_IT_WRONG } from '../e2e/runs-rig.ts';
 import { writeFiles } from '../support/repository.ts';
 import { verifies } from '../support/verifies.ts';
@@ -12,11 +13,18 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
+/** From here on all that is written stands in the log alone. */
+function checkpoint(): void {
+  const database = openSqlite(rig.world.home.database);
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
 /** Kills the daemon and removes its database, with its log. */
-async function loseDatabase(): Promise<void> {
+async function loseDatabase(parts: readonly string[] = ['', '-wal', '-shm']): Promise<void> {
   await rig.world.killDaemon();
   const { database } = rig.world.home;
-  for (const end of ['', '-wal', '-shm']) rmSync(`${database}${end}`, { force: true });
+  for (const end of parts) rmSync(`${database}${end}`, { force: true });
 }
 
 verifies('J-40').test(
@@ -94,3 +102,54 @@ verifies('J-41').test(
   },
   90_000,
 );
+
+for (const [what, parts] of [
+  ['the log of the database', ['-wal']],
+  ['the database without its log', ['']],
+  ['both', ['', '-wal', '-shm']],
+] as const) {
+  verifies('Q-113').test(
+    `after the loss of ${what} no finished job has failed, and a halted run and its worktree are as they were`,
+    async () => {
+      const { world } = rig;
+      const spawn = async (...steps: object[]) => {
+        const agent = world.script(`talk${steps.length}`, [{ say: 'begun' }, ...steps]);
+        const { agentId } = await world.client.call('spawn', { agent, task: 'talk' });
+        await world.until(agentId, ({ lastOutput }) => lastOutput.includes('begun'));
+        return agentId;
+      };
+      const isOver = (id: string) => world.until(id, ({ endedAt }) => endedAt !== undefined);
+      const before = await spawn();
+      await isOver(before);
+      const across = await spawn({ sleep: 2_000 }, { say: 'done' });
+      const killed = await spawn({ sleep: 600_000 }, { say: 'never' }, { say: 'said' });
+      checkpoint();
+      await world.client.call('kill', { id: killed });
+      const late = await spawn();
+      for (const id of [across, late]) await isOver(id);
+      const agent = world.script('wrong', byBlock({ Quick__Write: WRITES_IT_WRONG }));
+      const ran = await rig.reef('run', 'Quick', 'Add up again', '--agent', agent, '--plan', 'sum.mjs', '--follow');
+      expect(ran.code).toBe(3);
+      const all = async () => {
+        const [run] = (await rig.json('run', 'show', '@last')).runs;
+        const jobs = await Promise.all([before, across, killed, late].map((id) => world.job(id)));
+        return { run, jobs: jobs.map(({ id, status, lastOutput, endedAt }) => ({ id, status, lastOutput, endedAt })) };
+      };
+      const seen = await all();
+      expect(seen.jobs.map(({ status }) => status)).toEqual(['completed', 'completed', 'killed', 'completed']);
+      await eventually(
+        async () => readFileSync(world.home.snapshot, 'utf8'),
+        (text) => text.includes(seen.run.runId) && text.includes('"kind":"wait"'),
+      );
+      await loseDatabase(parts);
+
+      expect(await all()).toEqual(seen);
+      const { worktrees } = await rig.json('worktree', 'list');
+      const worktree = worktrees.find(({ id }: { id: string }) => id === seen.run.worktree);
+      expect(worktree).toMatchObject({ path: seen.run.path, changePlan: [{ path: 'sum.mjs' }] });
+      expect(readFileSync(world.home.log, 'utf8')).toContain('from state.json');
+      expect((await rig.reef('worktree', 'discard', seen.run.worktree)).code).toBe(0);
+    },
+    240_000,
+  );
+}
