@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../base/version.ts';
 import type { Host } from '../surfaces/terminal/cli.ts';
-import type { CommandLine } from '../surfaces/terminal/commands/completions.ts';
+import type { CommandLine } from '../surfaces/terminal/commands/complete-line.ts';
 import { definer, type Run } from '../surfaces/terminal/grammar/define.ts';
 import { groupCommands } from '../surfaces/terminal/grammar/help-groups.ts';
 
@@ -108,11 +108,13 @@ export async function createProgram(host: Host, run: Run): Promise<Command> {
   const completions = program.command('completions').description('Print a completion script for your shell');
   const load = async () => {
     const { completions: body } = await import('../surfaces/terminal/commands/completions.ts');
-    return { body: body(describe(program)) };
+    return { body: body(() => describeAll(program)) };
   };
   const example = 'reef completions bash > ~/.local/share/bash-completion/completions/reef';
   definer(run, load)(
-    completions.argument('<shell>', 'bash, zsh or fish; or what they ask for: ids, agents or workflows'),
+    completions
+      .argument('<shell>', 'bash, zsh or fish; or `words`, which is what they ask for')
+      .argument('[words...]', 'behind -- the words of a command line, the last of them incomplete'),
     'body',
     example,
   );
@@ -120,16 +122,27 @@ export async function createProgram(host: Host, run: Run): Promise<Command> {
   return program;
 }
 
-/** The names of first arguments whose words a shell can offer. */
-const TAKES: Record<string, CommandLine['takes']> = { id: 'ids', agent: 'agents', 'workflow-or-task': 'workflows' };
-
 function describe(command: Command): CommandLine {
   const help = command.createHelp();
   return {
     name: command.name(),
     summary: command.description(),
-    options: help.visibleOptions(command).map(({ long, description }) => ({ flag: long ?? '', summary: description })),
-    takes: TAKES[command.registeredArguments[0]?.name() ?? ''],
+    options: help.visibleOptions(command).map(({ long, short, description, required, optional }) => ({
+      flags: [long, short].flatMap((flag) => flag ?? []),
+      summary: description,
+      takesValue: required || optional,
+    })),
+    arguments: command.registeredArguments.map((each) => ({ name: each.name(), isMany: each.variadic })),
     commands: help.visibleCommands(command).map(describe),
   };
+}
+
+/** With the commands that may leave out their first word. */
+function describeAll(program: Command): CommandLine {
+  const root = describe(program);
+  const short = Object.entries(SHORT).flatMap(([name, above]) => {
+    const below = root.commands.find((each) => each.name === above)?.commands ?? [];
+    return below.filter((each) => each.name === name);
+  });
+  return { ...root, commands: [...root.commands, ...short] };
 }

@@ -135,7 +135,7 @@ verifies('R-164').test('there is no flag to log in, and none is named', async ()
 verifies('R-114', 'R-115').test('the other flags do what they say', async () => {
   const user = makeUser();
   const script = await user.reef(['ask', '--completions', 'bash']);
-  expect([script.code, script.stdout]).toEqual([0, expect.stringMatching(/reef.*ask/s)]);
+  expect([script.code, script.stdout]).toEqual([0, expect.stringMatching(/_reef\(\).*complete .* reef\n/s)]);
   const override = user.write('home/.config/reef/models-override.yaml', '- { provider: x, models: [{ name: y }] }\n');
   const before = readFileSync(override, 'utf8');
   const synced = await user.reef(['ask', '--sync-models']);

@@ -110,7 +110,7 @@ export const runtime = page('runtime', {
   'R-160': { from: 'seed 001', says: "Loki's own folder loads: every shipped agent, role, macro and tool", status: 'done' },
   'R-161': { from: 'seed 001', says: 'tools are sent only to models declared to support them, and the smaller promises of the seed hold', status: 'done' },
   'R-162': { from: 'seed 001', says: 'answers are rendered: streamed Markdown, highlighted code, themes', status: 'done' },
-  'R-163': { from: '+', says: 'the prompt has bracketed paste, history search and completion of values', status: 'todo', because: 'the prompt of a chat has all of it; shells complete ids without their tasks, and no values behind options' },
+  'R-163': { from: '+', says: 'the prompt has bracketed paste, history search and completion of values', status: 'done' },
   'R-164': { from: 'seed 001', says: '.authenticate logs in where a provider documents it, or the command is gone', status: 'done' },
   'R-165': { from: '+', says: 'a method of the seed that only a test calls is wired or goes', status: 'done' },
   'R-166': { from: '+', says: '--dry-run starts nothing, rag search shows text, a new vault password is confirmed', status: 'done' },

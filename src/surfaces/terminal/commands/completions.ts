@@ -1,105 +1,84 @@
 import { ReefError } from '../../../protocol/errors.ts';
-import type { Command } from '../cli.ts';
+import type { Cli, Command } from '../cli.ts';
+import { type CommandLine, SAID, type Wanted, type Word, wantedIn } from './complete-line.ts';
 
-/** The tree of commands comes from the parser itself, so the script is never out of date. */
-export function completions(tree: CommandLine): Command<object> {
-  return async (cli, [shell = '']) => {
-    if (shell === 'ids' || shell === 'agents' || shell === 'workflows') {
-      const { WORDS } = await import('./completion-words.ts');
-      const words = await WORDS[shell](cli);
-      cli.print({ words }, () => words.join('\n'));
-      return 0;
-    }
-    const script = Object.hasOwn(scripts, shell) ? scripts[shell as keyof typeof scripts] : undefined;
+/** Asked by the scripts at each Tab: `reef completions words -- WORD…`, the last word being under the cursor. */
+const ASKED = 'words';
+
+/** The tree of commands comes from the parser itself, and is asked at each Tab, so what a shell offers is never out of date. */
+export function completions(tree: () => CommandLine): Command<object> {
+  return async (cli, [shell = '', ...line]) => {
+    if (shell === ASKED) return offer(cli, wantedIn(tree(), line));
+    const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell as keyof typeof SCRIPTS] : undefined;
     if (!script)
-      throw new ReefError('bad_request', `shell: expected ${Object.keys(scripts).join(', ')}, not "${shell}"`);
-    cli.print({ shell, script: script(tree) }, () => script(tree).trimEnd());
+      throw new ReefError('bad_request', `shell: expected ${Object.keys(SCRIPTS).join(', ')}, not "${shell}"`);
+    cli.print({ shell, script }, () => script.trimEnd());
     return 0;
   };
 }
 
-export interface CommandLine {
-  name: string;
-  summary: string;
-  options: { flag: string; summary: string }[];
-  /** What its first argument names, if a shell can offer it. */
-  takes: 'ids' | 'agents' | 'workflows' | undefined;
-  commands: CommandLine[];
+/** One word per line, and behind a tab what it is. */
+async function offer(cli: Cli, { words, kind, before, typed }: Wanted): Promise<number> {
+  const { aboutLine, WORDS } = await import('./completion-words.ts');
+  const said = kind !== undefined && Object.hasOwn(SAID, kind) ? SAID[kind as keyof typeof SAID] : undefined;
+  const looked = said || kind === undefined ? [] : await WORDS[kind as keyof typeof WORDS](cli);
+  const all: Word[] = [...words, ...(said ?? []).map((value) => ({ value, about: '' })), ...looked];
+  const wanted = typed.toLowerCase();
+  const found = all
+    .filter(({ value }) => value.toLowerCase().startsWith(wanted))
+    .map((word) => ({ value: before + word.value, about: aboutLine(word) }));
+  const lines = found.map(({ value, about }) => (about === '' ? value : `${value}\t${about}`));
+  if (cli.json || lines.length > 0) cli.print({ words: found }, () => lines.join('\n'));
+  return 0;
 }
 
-/** One flat list: `daemon stop` is the path of a command below another. */
-interface Row {
-  path: string[];
-  line: CommandLine;
-}
-
-function rows(line: CommandLine, path: string[] = []): Row[] {
-  return [{ path, line }, ...line.commands.flatMap((child) => rows(child, [...path, child.name]))];
-}
-
-const words = ({ commands, options }: CommandLine) => [
-  ...commands.map(({ name }) => name),
-  ...options.map(({ flag }) => flag),
-];
-const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-/** `path` is zsh's own name for PATH, so the words so far are a chain. After those of a command, its sub-commands and options; elsewhere file names. */
-function bash(root: CommandLine): string {
-  const cases = rows(root).map(
-    ({ path, line }) =>
-      `    ${quote(path.join(' '))}) words=${quote(words(line).join(' '))} takes=${line.takes ?? ''} ;;`,
-  );
-  const names = rows(root)
-    .map(({ path }) => quote(path.join(' ')))
-    .filter((name) => name !== "''");
-  return `_reef() {
-  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[$((COMP_CWORD-1))]} chain='' word words='' takes='' candidate
-  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
-    candidate="\${chain:+$chain }$word"
-    case "$candidate" in ${names.join('|')}) chain=$candidate ;; esac
+/** bash breaks words at `:` and `=`, which are parts of ours: they are put together first, and what is typed is left out of the answer. */
+const BASH = `_reef() {
+  local word rest=$COMP_LINE lead line value about index
+  local -a words=() values=() lines=()
+  for ((index = 0; index <= COMP_CWORD; index++)); do
+    word=\${COMP_WORDS[index]} lead=\${rest%%"$word"*} rest=\${rest#*"$word"}
+    if [[ -z $word && \${COMP_LINE:COMP_POINT-1:1} == ' ' || -n $lead || $index == 0 ]]; then words+=("$word")
+    else words[\${#words[@]}-1]+=$word; fi
   done
-  case "$chain" in
-${cases.join('\n')}
-  esac
-  # The last word of the command stands before the first argument; --agent takes an agent anywhere.
-  if [ "$before" = --agent ]; then takes=agents words=''; elif [ "$before" != "\${chain##* }" ]; then takes=''; fi
-  case "$current" in -*) takes='' ;; esac
-  [ -z "$takes" ] || words="$words $(reef completions "$takes" 2>/dev/null)"
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  local current=\${words[\${#words[@]}-1]}
+  local before=\${current%"\${current##*[:=]}"}
+  while IFS=$'\\t' read -r value about; do
+    value=\${value#"$before"}
+    values+=("$value")
+    lines+=("$value\${about:+  ($about)}")
+  done < <(reef completions ${ASKED} -- "\${words[@]:1}" 2>/dev/null)
+  # Several are listed, and no more of them is inserted than what they begin with.
+  if [[ \${#values[@]} -gt 1 && $COMP_TYPE =~ ^(33|63|64)$ ]]; then COMPREPLY=("\${lines[@]}"); else COMPREPLY=("\${values[@]}"); fi
 }
-complete -o default -F _reef reef
+complete -o default -o nosort -F _reef reef 2>/dev/null || complete -o default -F _reef reef
 `;
-}
 
-function zsh(root: CommandLine): string {
-  return `#compdef reef
-autoload -U +X bashcompinit && bashcompinit
-${bash(root)}`;
+const ZSH = `#compdef reef
+_reef() {
+  local line value about
+  local -a values shown
+  while IFS= read -r line; do
+    value=\${line%%$'\\t'*} about=\${line#*$'\\t'}
+    values+=("$value")
+    if [[ $line == *$'\\t'* ]]; then shown+=("$value  -- $about"); else shown+=("$value"); fi
+  done < <(reef completions ${ASKED} -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)
+  if (( \${#values} )); then compadd -l -V reef -d shown -a values; else _files; fi
 }
+if [[ \${funcstack[1]} == _reef ]]; then _reef "$@"; else compdef _reef reef; fi
+`;
 
-function fish(root: CommandLine): string {
-  const lines = rows(root).flatMap(({ path, line }) => {
-    const when = condition(path, line);
-    const { takes } = line;
-    return [
-      ...(takes ? [`complete -c reef -f -n ${quote(when)} -a '(reef completions ${takes} 2>/dev/null)'`] : []),
-      ...line.commands.map(
-        ({ name, summary }) => `complete -c reef -f -n ${quote(when)} -a ${name} -d ${quote(summary)}`,
-      ),
-      ...line.options.map(
-        ({ flag, summary }) =>
-          `complete -c reef -n ${quote(when)} ${flag === '--agent' ? `-xa '(reef completions agents 2>/dev/null)' ` : ''}-l ${flag.replace(/^--/, '')} -d ${quote(summary)}`,
-      ),
-    ];
-  });
-  return `${lines.join('\n')}\n`;
-}
+const FISH = `function __reef_words
+  set -l typed (commandline -opc)
+  set -l current (commandline -ct)
+  set -l found (reef completions ${ASKED} -- $typed[2..-1] "$current" 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\\n' $found
+  else
+    __fish_complete_path "$current"
+  end
+end
+complete -c reef -f -k -a '(__reef_words)'
+`;
 
-function condition(path: string[], { commands }: CommandLine): string {
-  if (path.length === 0) return '__fish_use_subcommand';
-  const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
-  const below = commands.map(({ name }) => name).join(' ');
-  return [...seen, ...(below ? [`not __fish_seen_subcommand_from ${below}`] : [])].join('; and ');
-}
-
-const scripts = { bash, zsh, fish };
+const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH };
