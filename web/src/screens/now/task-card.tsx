@@ -1,4 +1,5 @@
 import { cost, firstLine, plain, plural, tokens } from '../../format.ts';
+import { worktrees } from '../../store/home.ts';
 import { Badge, Dot } from '../../widgets/badge.tsx';
 import { Card } from '../../widgets/card.tsx';
 import { Ago } from '../../widgets/time.tsx';
@@ -8,7 +9,7 @@ import { sayJob, sayRun } from './words.ts';
 export function TaskCard({ task }: { task: Task }) {
   const { id, run, job, place } = task;
   const line = plain(lastLine(job?.lastOutput ?? ''));
-  const because = place === 'ended' ? undefined : run?.because;
+  const because = place === 'ended' ? undefined : (run?.because ?? (job?.status === 'queued' ? waits(job) : undefined));
   return (
     <Card
       href={run ? `/runs/${id}` : `/jobs/${id}`}
@@ -31,6 +32,16 @@ function State({ task: { run, job, place } }: { task: Task }) {
       {said.text}
     </Badge>
   );
+}
+
+/** A run says it itself; a job alone waits with its worktree. */
+function waits({ worktree }: NonNullable<Task['job']>): string | undefined {
+  const queue = worktrees.value.find(({ id }) => id === worktree)?.queue;
+  if (!queue) return undefined;
+  const titles = queue.waitsFor.map(
+    ({ worktreeId }) => worktrees.value.find(({ id }) => id === worktreeId)?.title ?? worktreeId,
+  );
+  return titles.length > 0 ? `waits for ${titles.join(', ')}` : 'waits for a free place';
 }
 
 function Foot({ task: { run, job, others } }: { task: Task }) {
