@@ -15,7 +15,12 @@ export const journeys = page('journeys', {
   'J-15': { from: '+', says: 'a wrong key in the configuration names file, line and the nearest right one', status: 'done' },
   'J-16': { from: '+', says: 'run starts from what is checked out where it is typed', status: 'done' },
   'J-17': { from: '+', says: "reef mcp install writes a client's own configuration and takes it back", status: 'done' },
-  'J-20': { from: '+', says: 'grants are shown in words before they are given, and a sandbox asks less', status: 'todo', because: 'grants say in words what they cover, and in a sandbox edits and commands are not asked about; read-only tools of MCP servers still are' },
+  'J-20': {
+    from: '+',
+    says: 'grants are shown in words before they are given, and a sandbox asks less',
+    status: 'todo',
+    because: 'grants say in words what they cover, and in a sandbox edits and commands are not asked about; read-only tools of MCP servers still are, as Claude Code asks without saying which tools only read',
+  },
   'J-21': { from: '+', says: 'whatever is paused or waits says so and when it goes on', status: 'done' },
   'J-22': { from: '+', says: 'an ended task gives its place back, and settings take effect without a restart', status: 'done' },
   'J-23': { from: '+', says: 'an agent that changed files without reporting goes on to the gates', status: 'done' },
