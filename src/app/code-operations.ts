@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { checkoutIn } from '../base/home.ts';
 import type { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
 import type { ContextPartitionerService } from '../context/partitioner/context-partitioner.ts';
 import type { RenderedContext } from '../context/slices/render-slices.ts';
@@ -9,6 +9,7 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Caller, CodeCore, OperationRequest } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import type { TaskNames } from './task-names.ts';
 
 /** A whole index may take minutes; other answers come sooner and say when they are incomplete. */
 const ASK_MS = 600_000;
@@ -20,6 +21,7 @@ interface CodeOperationsDeps {
   servers: R_Mcp_ServerManager;
   service: ContextPartitionerService;
   worktrees: GitWorktreeManager;
+  names: Pick<TaskNames, 'part'>;
   slices(request: { slices: string[]; budget: number; worktreePath: string; task: string }): Promise<RenderedContext>;
 }
 
@@ -81,24 +83,24 @@ export class CodeOperations {
 
   /** An agent is answered about its own worktree, whatever it asks for. */
   async folderOf(wanted: string | undefined, { jobId }: Caller): Promise<string> {
-    const { store, repository, worktrees } = this.#deps;
+    const { store, repository, worktrees, names } = this.#deps;
     if (jobId !== undefined) {
       const { job } = store.jobs.get(jobId) ?? {};
       if (wanted !== undefined && wanted !== job?.worktree)
         throw new ReefError('not_yours', 'You may ask about your own worktree only.');
-      return job?.worktree === undefined ? (job?.cwd ?? repository) : (worktrees.folder(job.worktree) ?? job.cwd);
+      if (job?.worktree !== undefined) return worktrees.folder(job.worktree) ?? job.cwd;
+      return job === undefined ? repository : (checkoutIn(repository, job.cwd) ?? job.cwd);
     }
     if (wanted === undefined) return repository;
     if (isAbsolute(wanted)) return this.#known(wanted);
-    const { path, status } = await worktrees.view(wanted);
+    const { path, status } = worktrees.record(worktrees.idOf(names.part(wanted, 'worktree')));
     if (path === null) throw new ReefError('worktree_state', `The worktree ${wanted} is ${status}: it has no folder.`);
     return path;
   }
 
-  async #known(path: string): Promise<string> {
-    const real = realpathSync(path);
-    const ours = (await this.#deps.worktrees.list()).map((each) => each.path);
-    if (real === realpathSync(this.#deps.repository) || ours.includes(real)) return real;
-    throw new ReefError('not_a_worktree', `${path} is neither the main checkout nor a worktree of Reef.`);
+  #known(path: string): string {
+    const found = checkoutIn(this.#deps.repository, path);
+    if (found !== undefined) return found;
+    throw new ReefError('not_a_worktree', `${path} lies in no checkout of this repository.`);
   }
 }

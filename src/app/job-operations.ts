@@ -22,6 +22,7 @@ import { titleOf } from '../worktrees/queue.ts';
 import type { RecordOperations } from './record-operations.ts';
 import { restingJobs } from './resting-jobs.ts';
 import type { StateOperations } from './state-operations.ts';
+import type { TaskNames } from './task-names.ts';
 import type { NoticeBoard } from './worktree-operations.ts';
 
 interface JobOperationsDeps {
@@ -31,6 +32,7 @@ interface JobOperationsDeps {
   runs: RunOperations;
   status: RunStatus;
   worktrees: GitWorktreeManager;
+  names: Pick<TaskNames, 'standing'>;
   notices: NoticeBoard;
   newId(): string;
   /** Starts the jobs that wait for this worktree once it is made, or tells them that it never will be. */
@@ -64,15 +66,16 @@ function taskOf(store: Store, { id, task }: { id: string; task: string }): strin
   return (block && store.runs.get<RunSpec>(block.runId)?.doc.task) ?? task;
 }
 
-/** An id means that worktree, for a job only its own. Any other name means a new one; an empty name takes that of the task. */
+/** An id means that worktree, for a job only its own; for a person also a title or a folder. Any other name means a new one; an empty name takes that of the task. */
 async function assignWorktree(
   deps: JobOperationsDeps,
   { agent, worktree, plan, task, cwd }: OperationRequest<'spawn'>,
   { jobId }: Caller,
 ) {
   if (worktree === undefined) return {};
-  const { worktrees, store, newId, awaitWorktree } = deps;
-  const known = worktree === '' ? undefined : await existing(worktrees, worktree);
+  const { worktrees, names, store, newId, awaitWorktree } = deps;
+  const name = (jobId === undefined && names.standing(worktree)) || worktree;
+  const known = name === '' ? undefined : await existing(worktrees, name);
   const own = jobId === undefined ? known?.id : store.jobs.get(jobId)?.job.worktree;
   if (known && known.id !== own) throw new ReefError('not_yours', 'a job works in its own worktree, or in a new one');
   const title = worktree === '' ? titleOf(task) : worktree;

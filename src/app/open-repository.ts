@@ -33,6 +33,7 @@ import { asUserIn } from './as-user.ts';
 import { openCodeContext, referencesOf } from './code-context.ts';
 import { CodeOperations } from './code-operations.ts';
 import { StateOperations } from './state-operations.ts';
+import { TaskNames } from './task-names.ts';
 import { NoticeBoard } from './worktree-operations.ts';
 
 export interface RepositoryDeps {
@@ -130,12 +131,13 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
       signal.notify();
     },
   });
-  const code = new CodeOperations({ store, repository: root, worktrees, ...context });
+  const names = new TaskNames({ store, worktrees });
+  const code = new CodeOperations({ store, repository: root, worktrees, names, ...context });
   const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
-  const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
+  const activity = new WorktreeActivity({ store, repository: root, folderOf: (id) => worktrees.folder(id) });
   context.servers.follow(activity);
   const shellIn = (id: string) => openShell(deps, { worktree: worktrees.record(id), root, gateEnv: gates.gateEnv });
-  return { root, git, project, notices, gates, context, worktrees, code, states, activity, shellIn };
+  return { root, git, project, notices, gates, context, worktrees, names, code, states, activity, shellIn };
 }
 
 interface ShellPlace {

@@ -22,7 +22,6 @@ import { bindMethods, createJobOperations } from './job-operations.ts';
 import { namingTasks } from './named-operations.ts';
 import type { Repository, RepositoryDeps } from './open-repository.ts';
 import type { RecordOperations } from './record-operations.ts';
-import { TaskNames } from './task-names.ts';
 import { createWorktreeOperations } from './worktree-operations.ts';
 
 interface RunsDeps extends RepositoryDeps {
@@ -41,7 +40,7 @@ const CHARACTERS_PER_TOKEN = 16;
 /** Runs, and all operations of a repository. */
 export function openRuns(deps: RunsDeps) {
   const { clock, log, store, signal, runner, jobs, engine, newId, redact, repository, records } = deps;
-  const { worktrees, notices, code, states, project, context } = repository;
+  const { worktrees, names, notices, code, states, project, context } = repository;
   const blobs = journalBlobs(store);
   const runs = new WorkflowRuns({ engine, blobs, clock, newId });
   defineWorkflows(engine, workflowPorts(deps, runs, blobs));
@@ -67,7 +66,7 @@ export function openRuns(deps: RunsDeps) {
     ...bindMethods(project, 'trust'),
   };
   return {
-    core: namingTasks({ core, names: new TaskNames({ store, worktrees }), signal }),
+    core: namingTasks({ core, names, signal }),
     async start() {
       void settle(repository, log).then(() => starter.dropBranches());
       await status.storeOldVerdicts();

@@ -1,3 +1,4 @@
+import { isAbsolute, normalize } from 'node:path';
 import { isLive } from '../agents/job-status.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -25,7 +26,8 @@ const MOST_TITLES = 500;
 
 /**
  * One name for a task: a person may say the id of its run, its worktree or its job, a unique beginning of one of them,
- * `@last`, the key it was started with, or the beginning of its title. Whatever part an operation needs is found from it.
+ * `@last`, the key it was started with, the beginning of its title, or the folder of its worktree. Whatever part an operation needs
+ * is found from it.
  */
 export class TaskNames {
   readonly #deps: NamesDeps;
@@ -41,6 +43,13 @@ export class TaskNames {
     const id = this.#partOf(named, wanted);
     if (id === undefined) throw missing(named, wanted);
     return id;
+  }
+
+  /** The one worktree that stands and has this folder or just this title. */
+  standing(name: string): string | undefined {
+    const all = this.#deps.worktrees.titles().filter(({ path }) => path !== null);
+    const [found, ...more] = all.filter(({ path, title }) => path === name || title === name);
+    return more.length === 0 ? found?.id : undefined;
   }
 
   /** The run of a task, or its job where it has none. */
@@ -81,6 +90,7 @@ export class TaskNames {
 
   #find(text: string, wanted: Kind): Named | undefined {
     if (text === '@last') return this.#newest();
+    if (isAbsolute(text)) return this.#byPath(normalize(text));
     const found = this.#byPrefix(text.toUpperCase());
     const exact = found.find(({ id }) => id === text.toUpperCase());
     const named = exact ?? this.#byKey(text);
@@ -138,7 +148,14 @@ export class TaskNames {
   #byTitle(text: string): Named[] {
     if (text.length < SHORTEST_TITLE) return [];
     const wanted = text.toLowerCase();
-    return this.#tasks().filter(({ title }) => title.toLowerCase().startsWith(wanted));
+    const begun = this.#tasks().filter(({ title }) => title.toLowerCase().startsWith(wanted));
+    const whole = begun.filter(({ title }) => title.toLowerCase() === wanted);
+    return whole.length > 0 ? whole : begun;
+  }
+
+  #byPath(folder: string): Named | undefined {
+    const found = this.#deps.worktrees.titles().find(({ path }) => path === folder);
+    return found && { kind: 'worktree', id: found.id };
   }
 
   #titleOf({ kind, id }: Named): string {

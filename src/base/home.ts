@@ -86,6 +86,25 @@ export function findRepository(folder: string): string | undefined {
   return parent === folder ? undefined : findRepository(parent);
 }
 
+/** The checkout around a folder: inside a worktree, the worktree and not the repository that it belongs to. */
+export function checkoutOf(folder: string): string | undefined {
+  const git = join(folder, '.git');
+  if (existsSync(join(git, 'HEAD')) || statSync(git, { throwIfNoEntry: false })?.isFile()) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : checkoutOf(parent);
+}
+
+/** The checkout around a folder if it is one of this repository, whoever made it: the main one, or a worktree. */
+export function checkoutIn(repository: string, folder: string): string | undefined {
+  try {
+    const real = realpathSync(folder);
+    const around = findRepository(real);
+    return around && realpathSync(around) === realpathSync(repository) ? checkoutOf(real) : undefined;
+  } catch {
+    return undefined; // the folder is gone
+  }
+}
+
 /** A name people recognise, and a hash that tells repositories of the same name apart. */
 function nameOf(repository: string): string {
   const path = realpathSync(repository);

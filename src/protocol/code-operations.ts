@@ -3,7 +3,7 @@ import { codeTools } from './code.ts';
 import { operation, type Rest } from './operation.ts';
 
 /** Questions about the code of a worktree. An agent always asks about its own worktree. */
-const worktree = z.string().min(1).max(4_096).optional().describe('Worktree id or path; default: your own');
+const worktree = z.string().min(1).max(4_096).optional().describe('Title, id or path; default: your own');
 
 /** A tool of the analysis server as an operation on a worktree. */
 function asked<S extends z.ZodRawShape, O extends z.ZodType>(

@@ -12,13 +12,11 @@ import {
 } from './jobs.ts';
 import { operation } from './operation.ts';
 import { runSummarySchema } from './run-operations.ts';
-import { planSchema } from './worktrees.ts';
+import { planSchema, taskName } from './worktrees.ts';
 
-export const jobId = z
-  .string()
-  .min(1)
-  .max(64)
-  .describe('A task: id of its job, run or worktree, a unique beginning of one, @last, or the beginning of its title');
+export const jobId = taskName.describe(
+  'A task: id of its job, run or worktree, a unique beginning of one, @last, or the beginning of its title',
+);
 const id = jobId;
 export const MAX_WAIT_MS = 45_000;
 
@@ -87,7 +85,9 @@ const spawn = operation({
       .string()
       .max(1_000)
       .optional()
-      .describe('Worktree to work in: an id, or a name for a new one; if empty, a new one named after the task'),
+      .describe(
+        'Worktree to work in, by id, title or path, or a name for a new one; if empty, one named after the task',
+      ),
     plan: planSchema.describe('With a new worktree: files or globs that the task will change; a clash makes it wait'),
     parentId: id.optional().describe('The job that starts this one as its child'),
     maxDepth: maxDepthSchema,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { maxDepthSchema } from './jobs.ts';
 import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
 import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
-import { gateStandingSchema, planSchema } from './worktrees.ts';
+import { gateStandingSchema, planSchema, taskName } from './worktrees.ts';
 
 const text = z.string();
-const id = z.string().min(1).max(64).describe('Run id, any unique prefix of it, or @last for the newest');
+const id = taskName.describe('Run id, any unique prefix of it, or @last for the newest');
 const MAX_WAIT_MS = 45_000;
 
 export const runSummarySchema = z.strictObject({

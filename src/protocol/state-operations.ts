@@ -8,7 +8,7 @@ const worktree = z
   .min(1)
   .max(4_096)
   .optional()
-  .describe('Worktree id or path; default: your own worktree, or for people the main checkout');
+  .describe('Worktree by title, id or path; default: your own worktree, or for people the main checkout');
 
 const repo_state = operation({
   effect: 'reads',

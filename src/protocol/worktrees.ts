@@ -257,7 +257,9 @@ const reconcileReportSchema = z.strictObject({
 });
 export type ReconcileReport = z.infer<typeof reconcileReportSchema>;
 
-const id = z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest');
+/** An id, a title or a path. */
+export const taskName = z.string().min(1).max(4_096);
+const id = taskName.describe('Worktree by id, title or path; @last is the newest');
 export const planSchema = z
   .array(z.string().min(1).max(4_096))
   .max(5_000)
@@ -297,7 +299,7 @@ const review = operation({
   rest: { method: 'POST', path: '/v1/worktrees/:worktree/review' },
   summary: 'Send comments on lines of a worktree to its agent, as one message: it works on, or begins again with them.',
   input: z.strictObject({
-    worktree: z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest'),
+    worktree: id,
     base: oid.optional().describe('The commit it was compared with; another one now is refused'),
     comments: z.array(commentSchema).max(500).default([]),
     text: z.string().min(1).max(65_536).optional().describe('About all of it'),

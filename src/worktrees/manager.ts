@@ -194,10 +194,10 @@ export class GitWorktreeManager {
   }
 
   /** Of all there ever were but the branches of forks, oldest first. */
-  titles(): { id: string; title: string }[] {
+  titles(): { id: string; title: string; path: string | null }[] {
     return this.#deps.records
       .all()
-      .flatMap(({ id, title, parentId }) => (parentId === undefined ? [{ id, title }] : []));
+      .flatMap(({ id, title, path, parentId }) => (parentId === undefined ? [{ id, title, path }] : []));
   }
 
   /** A whole id, the only one that begins so, or `@last`. */

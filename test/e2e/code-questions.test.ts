@@ -106,14 +106,16 @@ verifies('C-105', 'C-104').test(
   60_000,
 );
 
-async function throughDoor(jobId: string): Promise<Client> {
+const throughDoor = (jobId: string) => mcpClient({ REEF_SOCKET: jobSocketPath(rig.world.home.sockets, jobId) });
+
+async function mcpClient(more: Record<string, string> = {}): Promise<Client> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [REEF, 'mcp'],
     env: {
       PATH: process.env.PATH ?? '',
       HOME: rig.world.root,
-      REEF_SOCKET: jobSocketPath(rig.world.home.sockets, jobId),
+      ...more,
     },
     cwd: rig.world.repository,
   });
@@ -254,6 +256,72 @@ verifies('C-002').test(
     await rig.world.killDaemon();
     await expect.poll(() => analysisServers()).toEqual([]);
     expect(await idsOf('roundPrice')).toEqual(['src/price.js#roundPrice:1']);
+  },
+  90_000,
+);
+
+verifies('C-146').test(
+  'a worktree is named by its title, its id or its folder, also one that the user made, in commands, tools and operations',
+  async () => {
+    const made = await worktree('Round all prices', { 'src/price.js': 'export const roundedHere = 1;\n' });
+    const byHand = join(rig.world.root, 'by-hand');
+    rig.git('worktree', 'add', '-q', '-b', 'by-hand', byHand);
+    writeFileSync(join(byHand, 'src/price.js'), 'export const writtenByHand = 1;\n');
+    const here = ['src/price.js#roundedHere:1'];
+    for (const name of ['Round all prices', 'round all', made.id, made.path, join(made.path, 'src')]) {
+      expect(await idsOf('roundedHere', '--worktree', name)).toEqual(here);
+      const { symbols } = await rig.world.client.call('get_symbol', { name: 'roundedHere', worktree: name });
+      expect(symbols.map(({ id }) => id)).toEqual(here);
+    }
+    const symbolIn = async (name: string, where: string) => {
+      const asked = await (
+        await mcpClient({ HOME: join(rig.world.root, 'user'), XDG_CONFIG_HOME: join(rig.world.root, 'config') })
+      ).callTool({
+        name: 'get_symbol',
+        arguments: { name, require: 'complete', worktree: where },
+      });
+      return (asked.structuredContent as { symbols: { id: string }[] }).symbols.map(({ id }) => id);
+    };
+    expect(await symbolIn('roundedHere', 'Round all prices')).toEqual(here);
+    const written = ['src/price.js#writtenByHand:1'];
+    for (const name of [byHand, '../by-hand'])
+      expect(await idsOf('writtenByHand', '--worktree', name)).toEqual(written);
+    expect(await symbolIn('writtenByHand', byHand)).toEqual(written);
+    const inside = await rig.reefIn(join(byHand, 'src'), 'code', 'symbol', 'writtenByHand', '--complete', '--json');
+    expect(JSON.parse(inside.out).symbols.map(({ id }: { id: string }) => id)).toEqual(written);
+    const state = await rig.reef('state', 'Round all prices', '--section', 'files');
+    expect([state.code, state.out]).toEqual([0, expect.stringContaining('src/price.js')]);
+    expect((await rig.reef('worktree', 'list')).out).toMatch(/TITLE.*\n(.*\n)*.*Round all prices/);
+    for (const name of ['Round all prices', made.path]) {
+      expect(await rig.json('worktree', 'diff', name)).toMatchObject({ files: [{ path: 'src/price.js' }] });
+    }
+    const agent = rig.world.script('ends', [done('Seen.')]);
+    for (const name of ['Round all prices', made.path, made.id]) {
+      expect((await rig.json('spawn', agent, 'look', '--worktree', name)).worktree).toBe(made.id);
+    }
+    const foreign = await rig.reef('code', 'symbol', 'x', '--worktree', rig.world.root);
+    expect([foreign.code, foreign.err]).toEqual([2, expect.stringContaining('git worktree list')]);
+  },
+  120_000,
+);
+
+verifies('C-146').test(
+  'a job in the main checkout, or in a worktree that the user made, has its server before anybody asks',
+  async () => {
+    const fresh = new RunsRig(FILES);
+    onTestFinished(() => fresh.close());
+    const byHand = join(fresh.world.root, 'by-hand');
+    fresh.git('worktree', 'add', '-q', '-b', 'by-hand', byHand);
+    const agent = fresh.world.script('waits', [{ ask: { question: 'Go on?', options: ['yes', 'no'] } }]);
+    const places = [
+      { cwd: join(fresh.world.repository, 'src'), server: fresh.world.repository },
+      { cwd: byHand, server: byHand },
+    ];
+    for (const { cwd, server } of places) {
+      const { agentId } = await fresh.world.client.call('spawn', { agent, task: 'look', cwd });
+      await expect.poll(() => analysisServers(server).length, { timeout: 30_000 }).toBeGreaterThan(0);
+      await fresh.world.client.call('kill', { id: agentId });
+    }
   },
   90_000,
 );

@@ -3,19 +3,20 @@ import type { OperationOutput } from '../../protocol/operations.ts';
 import { stopsMerge } from '../../protocol/stops-merge.ts';
 import type { GateVerdict } from '../../protocol/workflow.ts';
 import type { Clash, WorktreeView } from '../../protocol/worktrees.ts';
-import { type Cell, heading, table } from './columns.ts';
+import { type Cell, heading, oneLine, table } from './columns.ts';
 import { pullRequestWords } from './pull-request.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
 
 const TIER_COLOURS: Record<Clash['tier'], Colour> = { hot: 'red', soft: 'yellow', hop: 'cyan', unknown: 'dim' };
+const TITLE_WIDTH = 32;
 const HEALTH_COLOURS = { GREEN: 'green', AMBER: 'yellow', RED: 'red' } as const;
 
 export function worktreeTable(worktrees: readonly WorktreeView[], style: Style): string {
   if (worktrees.length === 0) return 'No worktrees.';
   const short = shortIds(worktrees.map(({ id }) => id));
-  const titles = heading(['WORKTREE', 'STATUS', 'HEALTH', 'AGE', 'OVERLAP', 'BRANCH'], style);
+  const titles = heading(['WORKTREE', 'STATUS', 'HEALTH', 'AGE', 'OVERLAP', 'TITLE', 'BRANCH'], style);
   const rows = worktrees.map((each): Cell[] => [
     { text: short(each.id) },
     { text: statusWords(each, short) },
@@ -25,6 +26,7 @@ export function worktreeTable(worktrees: readonly WorktreeView[], style: Style):
     },
     { text: duration(style.now.getTime() - Date.parse(each.createdAt)) },
     { text: each.overlap.map(({ tier, worktreeId }) => `${tier} ${short(worktreeId)}`).join(', ') },
+    { text: oneLine(each.title, TITLE_WIDTH) },
     { text: each.branch },
   ]);
   return table([titles, ...rows], style.width);

@@ -1,3 +1,4 @@
+import { checkoutIn } from '../../base/home.ts';
 import type { ActivitySource } from '../../context/manager/lifecycle.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -5,14 +6,16 @@ type Listener = Parameters<ActivitySource['onChange']>[0];
 
 interface ActivityDeps {
   store: Store;
+  /** The main checkout. */
+  repository: string;
   folderOf(worktreeId: string): string | undefined;
 }
 
-/** Tells which worktrees a running job or an open run works in. */
+/** Tells which checkouts a running job or an open run works in: the main one, and worktrees, whoever made them. */
 export class WorktreeActivity implements ActivitySource {
   readonly #deps: ActivityDeps;
   readonly #listeners = new Set<Listener>();
-  #active = new Map<string, string>();
+  #active: ReadonlySet<string> = new Set();
 
   constructor(deps: ActivityDeps) {
     this.#deps = deps;
@@ -26,20 +29,24 @@ export class WorktreeActivity implements ActivitySource {
   /** Tells what has changed since the last look. */
   look(): void {
     const now = this.#busy();
-    for (const [id, path] of now) if (!this.#active.has(id)) this.#tell(path, true);
-    for (const [id, path] of this.#active) if (!now.has(id)) this.#tell(path, false);
+    for (const path of now) if (!this.#active.has(path)) this.#tell(path, true);
+    for (const path of this.#active) if (!now.has(path)) this.#tell(path, false);
     this.#active = now;
   }
 
-  #busy(): Map<string, string> {
-    const { store, folderOf } = this.#deps;
-    const ofJobs = store.jobs.live().flatMap(({ job }) => (job.status === 'running' ? (job.worktree ?? []) : []));
-    const ofRuns = store.runs.working().map(({ worktreeId }) => worktreeId);
-    const paths = [...new Set([...ofJobs, ...ofRuns])].flatMap((id) => {
-      const path = folderIfAny(id, folderOf);
-      return path === undefined ? [] : [[id, path] as const];
-    });
-    return new Map(paths);
+  #busy(): Set<string> {
+    const { store, repository, folderOf } = this.#deps;
+    const jobs = store.jobs.live().flatMap(({ job }) => (job.status === 'running' ? job : []));
+    const elsewhere = jobs.filter(({ worktree }) => worktree === undefined);
+    const ids = [
+      ...jobs.flatMap(({ worktree }) => worktree ?? []),
+      ...store.runs.working().map((run) => run.worktreeId),
+    ];
+    const folders = [
+      ...[...new Set(ids)].map((id) => folderIfAny(id, folderOf)),
+      ...[...new Set(elsewhere.map(({ cwd }) => cwd))].map((cwd) => checkoutIn(repository, cwd)),
+    ];
+    return new Set(folders.filter((path) => path !== undefined));
   }
 
   #tell(worktreePath: string, active: boolean): void {

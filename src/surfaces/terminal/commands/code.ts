@@ -1,10 +1,10 @@
+import { existsSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
-import { findRepository } from '../../../base/home.ts';
+import { checkoutOf, findRepository } from '../../../base/home.ts';
 import type { CodeQuery } from '../../../protocol/code-operations.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import { codeAnswer, indexReport } from '../../render/code.ts';
 import { type Cli, type Command, operationCommand } from '../cli.ts';
-import { checkoutOf } from './spawn.ts';
 
 interface CodeOptions {
   worktree?: string;
@@ -86,6 +86,8 @@ export const slice: Command<CodeOptions> = async (cli, slices, { budget, ...opti
 
 /** The worktree around the current folder. For a job the daemon knows which worktree is meant. */
 function worktreeOf({ cwd, env }: Cli, { worktree }: CodeOptions): string | undefined {
+  // The daemon runs in another folder.
+  if (worktree?.includes(sep) && existsSync(resolve(cwd, worktree))) return resolve(cwd, worktree);
   if (worktree !== undefined || env.reefSocket !== undefined) return worktree;
   const checkout = checkoutOf(cwd);
   return checkout === findRepository(cwd) ? undefined : checkout;

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { checkoutOf } from '../../../base/home.ts';
 import { isOver } from '../../../protocol/is-over.ts';
 import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
@@ -55,13 +55,6 @@ export function folder(cli: Cli, cwd?: string): { cwd?: string } {
   // Inside a job the default is the job's own folder, which the daemon knows.
   if (cli.env.reefSocket) return {};
   return { cwd: checkoutOf(cli.cwd) ?? cli.cwd };
-}
-
-/** The checkout around a folder: inside a worktree, the worktree and not the repository that it belongs to. */
-export function checkoutOf(folder: string): string | undefined {
-  if (existsSync(join(folder, '.git'))) return folder;
-  const parent = dirname(folder);
-  return parent === folder ? undefined : checkoutOf(parent);
 }
 
 export function absoluteScript(agent: string, cwd: string): string {

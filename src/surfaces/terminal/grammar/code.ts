@@ -15,7 +15,7 @@ export function declare(program: Command, run: Run): void {
 }
 
 function about(command: Command): Command {
-  return command.option('--worktree <id>', 'worktree id or path (default: the checkout around this folder)');
+  return command.option('--worktree <id>', 'worktree by title, id or path (default: the checkout around this folder)');
 }
 
 function questionCommands(code: Command, run: Run): void {

@@ -15,7 +15,7 @@ function startCommands(program: Command, run: Run): void {
     .argument('<agent>', 'claude, codex, codex-exec, acp:<name>, native:<name> or scripted:<file>')
     .argument('<task>', 'what the agent should do; - reads it from standard input')
     .option('--cwd <folder>', 'folder to work in (default: the root of the repository)')
-    .option('--worktree [name]', 'work in a new worktree of this name, or in the existing one with this id')
+    .option('--worktree [name]', 'work in a new worktree of this name, or in the one that has this title, id or path')
     .option('--plan <glob>', 'with --worktree: files that the task will change; may be repeated', collect)
     .option('--model <model>', 'model that the agent should use')
     .option('--mode <mode>', 'headless, or headful: in a terminal that you can join')

@@ -129,7 +129,7 @@ function stateCommands(program: Command, run: Run): void {
   const state = program
     .command('state')
     .description('Show what changed in a worktree, what ran there, and who did it')
-    .argument('[worktree]', 'worktree id or path (default: the main checkout)')
+    .argument('[worktree]', 'worktree by title, id or path (default: the main checkout)')
     .option('--section <name>', 'only files, tasks, runs or diff');
   define(state, 'showState', 'reef state @last');
   const artifact = state
