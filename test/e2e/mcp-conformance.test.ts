@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
+import { mcpOverHttp } from '../../src/surfaces/mcp/over-http.ts';
+import { openTestDoor } from '../support/surfaces/door.ts';
+import { fixtureServer } from '../support/surfaces/fixture-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verifies } from '../support/verifies.ts';
 import { serve } from './door-rig.ts';
-import { makeWorld, type World } from './harness.ts';
+import { makeWorld } from './harness.ts';
 
 /** The official conformance suite, as it is, against `reef serve` with the real daemon behind it. */
 
@@ -13,8 +16,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const SUITE = join(ROOT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 const SLOW_MS = 240_000;
 
-let world: World;
-afterEach(() => world.close());
+let opened: { close(): Promise<void> };
+afterEach(() => opened.close());
 
 interface Check {
   scenario: string;
@@ -57,7 +60,8 @@ function listed(): string[] {
 verifies('U-17', 'U-24').test(
   'the official conformance suite passes at /mcp in both eras, but for what the page lists',
   async () => {
-    world = makeWorld();
+    const world = makeWorld();
+    opened = world;
     const door = await serve(world);
     const excused = new Set(listed());
     const seen = new Set<string>();
@@ -96,3 +100,39 @@ const PROVED: Record<string, string[]> = {
     'tools-list',
   ],
 };
+
+/** Of a server with tools, resources and prompts of all kinds behind the same door and transport. */
+const OF_FIXTURES: Record<string, string[]> = {
+  '2025-11-25': [
+    ...['logging-set-level', 'completion-complete', 'tools-call-with-logging', 'tools-call-sampling'],
+    ...['tools-call-elicitation', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums'],
+    ...['resources-subscribe', 'resources-unsubscribe'],
+  ],
+  '2026-07-28': ['completion-complete', 'sep-2164-resource-not-found', 'caching'],
+};
+const OF_BOTH = [
+  ...['simple-text', 'image', 'audio', 'embedded-resource', 'mixed-content', 'error', 'with-progress'].map(
+    (what) => `tools-call-${what}`,
+  ),
+  ...['list', 'read-text', 'read-binary', 'templates-read'].map((what) => `resources-${what}`),
+  ...['list', 'get-simple', 'get-with-args', 'get-embedded-resource', 'get-with-image'].map(
+    (what) => `prompts-${what}`,
+  ),
+];
+
+verifies('U-17', 'U-24').test(
+  'the transport carries all that Reef itself does not use: logs, progress, questions, resources, prompts',
+  async () => {
+    const door = await openTestDoor(undefined, { mcp: async () => mcpOverHttp(fixtureServer) });
+    opened = door;
+    for (const [revision, names] of Object.entries(OF_FIXTURES)) {
+      const wanted = [...names, ...OF_BOTH].sort();
+      const checks = (await conform(revision, door)).filter(({ scenario }) => wanted.includes(scenario));
+      const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+      expect(bad.map(({ scenario, id, errorMessage }) => [revision, scenario, id, errorMessage])).toEqual([]);
+      const proved = checks.filter(({ id, status }) => status === 'SUCCESS' && id !== 'wire-schema-valid');
+      expect([...new Set(proved.map(({ scenario }) => scenario))].sort()).toEqual(wanted);
+    }
+  },
+  SLOW_MS,
+);

@@ -120,8 +120,8 @@ export class DoorKeeper {
     // Loaded here: a daemon without a door does not pay for its packages.
     const { openDoor } = await import('../../surfaces/http/door/door.ts');
     const mcp = async () => {
-      const { reefOverHttp } = await import('../../surfaces/mcp/over-http.ts');
-      return reefOverHttp(this.#deps, this.#deps.info().folder);
+      const { mcpOverHttp, reefServers } = await import('../../surfaces/mcp/over-http.ts');
+      return mcpOverHttp(reefServers(this.#deps, this.#deps.info().folder));
     };
     const { EngineProcesses } = await import('../../surfaces/completion/engine-processes.ts');
     const { home, env, info } = this.#deps;

@@ -19,7 +19,7 @@ const SESSION_HEADER = 'mcp-session-id';
 const SESSION_NOT_FOUND = -32_001;
 
 /** Both eras from one definition: 2026-07-28 request by request, the revisions before it in sessions. */
-function mcpOverHttp(makeServer: () => McpServer): McpOverHttp {
+export function mcpOverHttp(makeServer: () => McpServer): McpOverHttp {
   const newer = createMcpHandler(makeServer, { legacy: 'reject', maxSubscriptions: MOST_SUBSCRIPTIONS });
   const sessions = new Sessions(makeServer);
   return {
@@ -34,7 +34,7 @@ function mcpOverHttp(makeServer: () => McpServer): McpOverHttp {
 }
 
 /** The tools of `reef mcp`, without its process: calls go to the core, as those of a client and not of a person. */
-export function reefOverHttp(deps: OperationDeps, folder: string): McpOverHttp {
+export function reefServers(deps: OperationDeps, folder: string): () => McpServer {
   const client: Pick<Client, 'call'> = {
     call: async (operation, input, { client: name = 'unknown', isAgreed = false, signal } = {}) =>
       (await operate(deps, {
@@ -47,7 +47,7 @@ export function reefOverHttp(deps: OperationDeps, folder: string): McpOverHttp {
   };
   const served = { user: 'client', folder } as const;
   const tools = toolList(served.user);
-  return mcpOverHttp(() => createMcpServer(client, served, tools));
+  return () => createMcpServer(client, served, tools);
 }
 
 /** Clients of the older revisions say who they are once, and are asked on the stream of the call they wait for. */

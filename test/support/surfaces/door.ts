@@ -12,7 +12,7 @@ import { Changes } from '../../../src/store/changes.ts';
 import { keyFile } from '../../../src/surfaces/http/credential.ts';
 import { type Door, type DoorOptions, openDoor } from '../../../src/surfaces/http/door/door.ts';
 import { DoorTokens, type PageToken } from '../../../src/surfaces/http/door/door-tokens.ts';
-import { reefOverHttp } from '../../../src/surfaces/mcp/over-http.ts';
+import { mcpOverHttp, reefServers } from '../../../src/surfaces/mcp/over-http.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { smallCore } from './small-core.ts';
 
@@ -57,7 +57,7 @@ export async function openTestDoor(
     by: 'uid:1000',
     completions: { ask: async function* () {} },
     figures: async () => FIGURES,
-    mcp: async () => reefOverHttp(deps, dir),
+    mcp: async () => mcpOverHttp(reefServers(deps, dir)),
     news: { changes: new Changes(), signal: new ChangeSignal(), lastSeq: () => 7 },
     info: () => ({ repository: 'shop', folder: '/srv/shop', version: '0.1.0', lastSeq: 7 }),
     log: { error: (message, fields) => logged.push([message, fields]) },
