@@ -17,10 +17,13 @@ const CODER = join(root, 'test/fixtures/docs-coder.yaml');
 const commandsIn = (page: string) => commandsOf(readFileSync(join(root, 'docs', page), 'utf8'));
 
 async function reef(line: string): Promise<{ line: string; code: number; said?: string }> {
-  return run(process.execPath, [join(root, 'bin/reef.cjs'), ...argumentsOf(line)], {
+  const running = run(process.execPath, [join(root, 'bin/reef.cjs'), ...argumentsOf(line)], {
     cwd: world.repository,
     env: world.env,
-  }).then(
+  });
+  // Nobody types: a shell that is opened ends at once.
+  running.child.stdin?.end();
+  return running.then(
     () => ({ line, code: 0 }),
     (error: { code: number; stdout: string; stderr: string }) => ({
       line,
