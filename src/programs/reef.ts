@@ -71,14 +71,14 @@ const GRAMMAR = [
     words: 'spawn status ps top send inbox output attach wait interrupt resume kill usage events',
     load: () => import('../surfaces/terminal/grammar/jobs.ts'),
   },
-  { words: 'run runs workflow calls', load: () => import('../surfaces/terminal/grammar/runs.ts') },
+  { words: 'run runs compare workflow calls', load: () => import('../surfaces/terminal/grammar/runs.ts') },
   { words: 'worktree review conflicts state', load: () => import('../surfaces/terminal/grammar/worktrees.ts') },
   { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
   { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
   { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },
   { words: 'serve open token', load: () => import('../surfaces/terminal/grammar/door.ts') },
   {
-    words: 'trust doctor init grants daemon mcp host demo',
+    words: 'trust doctor init grants daemon mcp acp host demo',
     load: () => import('../surfaces/terminal/grammar/home.ts'),
   },
 ];

@@ -82,7 +82,7 @@ function Words({ run, view }: { run: RunSummary; view: RunView | undefined }) {
   );
 }
 
-function Used({ view: { budget, stats } }: { view: RunView }) {
+function Used({ view: { budget } }: { view: RunView }) {
   const { spent, limit } = budget;
   const of = (most: number | undefined) => (most === undefined ? '' : ` of ${count(most)}`);
   return (
@@ -92,7 +92,6 @@ function Used({ view: { budget, stats } }: { view: RunView }) {
         ['Turns', `${spent.turns}${of(limit.turns)}`],
         ['At work', `${Math.round(spent.seconds)} s${of(limit.seconds)}`],
         ['Cost', cost(spent.usd)],
-        ['Written', `${stats.linesWritten} lines in ${stats.filesWritten} files`],
       ]}
     />
   );
