@@ -6,7 +6,7 @@ import { Limiter } from '../base/serial.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { abandonLaunch, readLaunch } from '../process/launch-folder.ts';
-import { sweep, tagged } from '../process/sweep.ts';
+import { sweep, sweepOrphans, tagged } from '../process/sweep.ts';
 import { type Watch, watchFolder } from '../process/watch-folder.ts';
 import { errorTable } from '../protocol/error-table.ts';
 import { type ReefError, toReefError } from '../protocol/errors.ts';
@@ -155,6 +155,8 @@ export class JobRunner {
       const job = jobs.get<JobRuntime>(tag);
       if (job && !this.#live.has(tag)) await sweep(tag);
     }
+    const orphans = await sweepOrphans();
+    if (orphans > 0) this.#deps.log.warn('processes of a daemon that was killed have been ended', { orphans });
   }
 
   #schedule(): void {

@@ -8,7 +8,7 @@ import { contained, type Program } from './chain.ts';
 import { adopt, identityOf, type ProcessIdentity, signalGroup } from './identity.ts';
 import { processRow, processRows, TAG_VARIABLE } from './process-table.ts';
 import { startChild } from './start-child.ts';
-import { sweep } from './sweep.ts';
+import { ownedTag, sweep } from './sweep.ts';
 import type { Ended } from './tree.ts';
 
 export interface BoundSpec extends Program {
@@ -42,7 +42,8 @@ export async function launchBound(spec: BoundSpec, capabilities: Capabilities): 
     ? [setpriv, '--pdeathsig', 'KILL', '/bin/sh', '-c', WITH_PARENT, 'sh', String(process.pid)]
     : [];
   const [file = spec.file, ...args] = [...binding, ...contained(spec, capabilities)];
-  const env = { ...spec.env, [TAG_VARIABLE]: spec.tag };
+  const tag = ownedTag(spec.tag);
+  const env = { ...spec.env, [TAG_VARIABLE]: tag };
   const child = await startChild(spec, () => spawn(file, args, { cwd: spec.cwd, env, stdio: 'pipe', detached: true }));
   const row = processRow(child.pid ?? 0);
   if (!row) throw new ReefError('spawn_failed', `${spec.file} ended before it could be identified`);
@@ -56,7 +57,7 @@ export async function launchBound(spec: BoundSpec, capabilities: Capabilities): 
     exited: new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal }))),
     close: ({ graceMs }) => {
       child.stdin.end();
-      return endBound(identity, spec.tag, graceMs);
+      return endBound(identity, tag, graceMs);
     },
   };
 }

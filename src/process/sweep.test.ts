@@ -1,11 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fixture, newNonce, PATH, survivorsOf, textOf } from '../../test/support/programs.ts';
+import { fixture, lineOf, newNonce, PATH, startLauncher, survivorsOf, textOf } from '../../test/support/programs.ts';
+import { scale } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import { until } from '../../test/support/wait.ts';
+import { type BoundSpec, launchBound } from './bound.ts';
+import { probeCapabilities } from './capabilities.ts';
 import { identify } from './identity.ts';
-import { sweep, tagged } from './sweep.ts';
+import { sweep, sweepOrphans, tagged } from './sweep.ts';
+
+const capabilities = await probeCapabilities();
 
 /** The four-process tree, started by hand and held by nothing. */
 async function plainTree(nonce: string) {
@@ -73,3 +80,35 @@ verifies('Q-96').test('the survivors check turns red when only the process group
 function killAll(nonce: string): void {
   for (const pid of survivorsOf(nonce)) process.kill(pid, 'SIGKILL');
 }
+
+const kills = scale('Q-111', { test: 12, faults: 300, soak: 1_000 });
+verifies('Q-111', 'Q-23')
+  .needs(capabilities.bubblewrap !== undefined, 'bubblewrap is not installed or not allowed')
+  .test(
+    `nothing is left of sandboxes whose owner was killed while it started them (${kills} times), and those of others stay`,
+    async () => {
+      const folder = temporaryFolder();
+      const specOf = (tag: string): BoundSpec => {
+        const scratch = join(folder, tag);
+        const sandbox = { kind: 'bubblewrap', writable: [folder], hidden: [], network: 'none', scratch } as const;
+        return { file: '/bin/sleep', args: ['600'], cwd: folder, env: { PATH }, tag, sandbox };
+      };
+      const ours = await launchBound(specOf('ours'), capabilities);
+      const carriers = async (name: string) => (await tagged()).filter(({ tag }) => tag.startsWith(`${name}@`));
+      let started = 0;
+      for (let n = 0; n < kills; n += 1) {
+        const name = `q111-${process.pid}-${n}`;
+        const launcher = startLauncher('bound-again', specOf(name), capabilities);
+        await lineOf(launcher, n % 2); // as it begins the first one, or is about to begin the second
+        started += (await carriers(name)).length;
+        launcher.kill('SIGKILL');
+        await until('the owner is gone', () => launcher.signalCode ?? undefined);
+        await sweepOrphans();
+        expect(await carriers(name)).toEqual([]);
+      }
+      // The faults fired: the kills met sandboxes.
+      expect([started > 0, (await carriers('ours')).length > 0]).toEqual([true, true]);
+      await ours.close({ graceMs: 0 });
+    },
+    60_000 + kills * 5_000,
+  );

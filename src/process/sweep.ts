@@ -1,5 +1,6 @@
+import { readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identityOf, type ProcessIdentity, signal } from './identity.ts';
+import { adopt, identify, identityOf, type ProcessIdentity, signal } from './identity.ts';
 import { processRows, tagOf } from './process-table.ts';
 
 export interface Tagged {
@@ -12,6 +13,7 @@ export interface Swept {
   left: ProcessIdentity[];
 }
 
+const onLinux = process.platform === 'linux';
 const ROUNDS = 100;
 const ROUND_MS = 20;
 
@@ -38,6 +40,35 @@ export async function sweep(tag: string): Promise<Swept> {
     await sleep(ROUND_MS);
   }
   return { reaped: [...reaped.values()], left: await carriersOf(tag) };
+}
+
+/** The tag of what must not outlive this process: it says whose it is. */
+export function ownedTag(tag: string): string {
+  const owner = identify(process.pid);
+  return owner ? [tag, owner.pid, encodeURIComponent(owner.startTime), owner.bootId, namespace()].join('@') : tag;
+}
+
+/**
+ * Kills what outlived its owner after all. A sandbox that is just starting asks for the signal of its parent's death; if that
+ * was killed a moment before, it never comes. Returns how many there were.
+ */
+export async function sweepOrphans(): Promise<number> {
+  const tags = new Set((await tagged()).map(({ tag }) => tag));
+  const here = namespace();
+  let count = 0;
+  for (const tag of tags) {
+    const [, pid, startTime, bootId, its] = tag.split('@');
+    // In another namespace its number would be somebody else's here.
+    if (pid === undefined || startTime === undefined || bootId === undefined || its !== here) continue;
+    const owner = { pid: Number(pid), startTime: decodeURIComponent(startTime), bootId };
+    if (adopt(owner) !== 'alive') count += (await sweep(tag)).reaped.length;
+  }
+  return count;
+}
+
+/** In which numbers of processes are meant. */
+function namespace(): string {
+  return onLinux ? readlinkSync('/proc/self/ns/pid') : 'pid';
 }
 
 async function carriersOf(tag: string): Promise<ProcessIdentity[]> {

@@ -91,7 +91,7 @@ export async function runJob(spec: LaunchSpec, capabilities: Capabilities) {
 
 /** The launcher program, a process of its own, so that it can be killed. */
 export function startLauncher(
-  kind: 'durable' | 'bound',
+  kind: 'durable' | 'bound' | 'bound-again',
   spec: LaunchSpec | BoundSpec,
   capabilities: Capabilities,
 ): ChildProcess {
