@@ -108,7 +108,15 @@ const OF_FIXTURES: Record<string, string[]> = {
     ...['tools-call-elicitation', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums'],
     ...['resources-subscribe', 'resources-unsubscribe'],
   ],
-  '2026-07-28': ['completion-complete', 'sep-2164-resource-not-found', 'caching'],
+  '2026-07-28': [
+    ...['completion-complete', 'sep-2164-resource-not-found', 'caching'],
+    ...['basic-elicitation', 'basic-sampling', 'basic-list-roots', 'request-state', 'multiple-input-requests'].map(
+      (what) => `input-required-result-${what}`,
+    ),
+    ...['multi-round', 'missing-input-response', 'non-tool-request', 'result-type', 'ignore-extra-params'].map(
+      (what) => `input-required-result-${what}`,
+    ),
+  ],
 };
 const OF_BOTH = [
   ...['simple-text', 'image', 'audio', 'embedded-resource', 'mixed-content', 'error', 'with-progress'].map(

@@ -7,6 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { addRounds } from './fixture-rounds.ts';
 
 /** What the conformance suite wants to call, and Reef does not have: content of all kinds, resources, prompts, questions to a client. */
 
@@ -123,6 +124,7 @@ export function fixtureServer(): McpServer {
   }
   addResources(server);
   addPrompts(server);
+  addRounds(server);
   return server;
 }
 
