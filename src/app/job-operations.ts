@@ -69,7 +69,7 @@ function taskOf(store: Store, { id, task }: { id: string; task: string }): strin
 /** An id means that worktree, for a job only its own; for a person also a title or a folder. Any other name means a new one; an empty name takes that of the task. */
 async function assignWorktree(
   deps: JobOperationsDeps,
-  { agent, worktree, plan, task, cwd }: OperationRequest<'spawn'>,
+  { agent, worktree, plan, anyway, task, cwd }: OperationRequest<'spawn'>,
   { jobId }: Caller,
 ) {
   if (worktree === undefined) return {};
@@ -80,7 +80,7 @@ async function assignWorktree(
   if (known && known.id !== own) throw new ReefError('not_yours', 'a job works in its own worktree, or in a new one');
   const title = worktree === '' ? titleOf(task) : worktree;
   const start = async () => (await worktrees.startingPoint({ cwd })).base;
-  const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan, base: await start() }));
+  const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan, anyway, base: await start() }));
   awaitWorktree(id);
   const brief = known?.path ? await deps.states.briefOf({ agent, worktree: id, cwd: known.path }) : '';
   return { worktree: id, brief };

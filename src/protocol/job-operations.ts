@@ -89,6 +89,7 @@ const spawn = operation({
         'Worktree to work in, by id, title or path, or a name for a new one; if empty, one named after the task',
       ),
     plan: planSchema.describe('With a new worktree: files or globs that the task will change; a clash makes it wait'),
+    anyway: z.boolean().default(false).describe('With a new worktree: do not wait for tasks with clashing plans'),
     parentId: id.optional().describe('The job that starts this one as its child'),
     maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),

@@ -148,6 +148,9 @@ verifies('T-20', 'T-23').test(
     expect(job.status).toBe('queued');
     const conflicts = await rig.reef('conflicts', '--plan', 'shared.txt');
     expect([conflicts.code, conflicts.out.includes('soft')]).toEqual([0, true]);
+    const hurried = await rig.json('spawn', agent, 'third', '--worktree', '--plan', 'shared.txt', '--anyway');
+    const { worktree = '' } = await rig.world.until(hurried.agentId, ({ status }) => status === 'completed');
+    expect((await rig.reef('worktree', 'discard', worktree)).code).toBe(0);
     writeFileSync(join(first.path ?? '', 'shared.txt'), 'from the first\n');
     expect((await rig.reef('worktree', 'accept', first.id)).code).toBe(0);
     const ended = await rig.world.until(spawned.agentId, ({ status }) => status === 'completed');

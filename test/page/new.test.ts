@@ -77,6 +77,16 @@ inChromium('U-37', 'U-35').test(
     await page.getByText('Queued', { exact: true }).waitFor();
     const { runs } = await all.world.client.call('runs', {});
     expect(runs).toMatchObject([{ task: 'Mend the notes', status: 'queued' }]);
+    await page.getByText('waits for notes (notes.txt)').getByRole('link', { name: 'notes' }).waitFor();
+
+    await page.getByRole('link', { name: 'New', exact: true }).click();
+    await task(page).fill('Read the notes at once');
+    await page.getByRole('radio', { name: /One agent/ }).check();
+    await page.getByRole('combobox', { name: 'Agent' }).fill(agent);
+    await plan(page).fill('notes.txt');
+    await page.getByRole('checkbox', { name: /^Start anyway/ }).check();
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('log', { name: 'Timeline' }).getByText('I do: Read the notes at once').waitFor();
     writeFileSync(go, '');
   },
 );

@@ -17,6 +17,7 @@ function startCommands(program: Command, run: Run): void {
     .option('--cwd <folder>', 'folder to work in (default: the root of the repository)')
     .option('--worktree [name]', 'work in a new worktree of this name, or in the one that has this title, id or path')
     .option('--plan <glob>', 'with --worktree: files that the task will change; may be repeated', collect)
+    .option('--anyway', 'with --worktree: do not wait for tasks with clashing plans')
     .option('--model <model>', 'model that the agent should use')
     .option('--mode <mode>', 'headless, or headful: in a terminal that you can join')
     .option('--keep', 'keep the agent running after it has finished, ready for another message')

@@ -67,7 +67,7 @@ export function New() {
             <ClashReport plan={plan} />
           </Section>
         </div>
-        {now.how === 'run' && plan.length > 0 && (
+        {plan.length > 0 && (
           <label class="new-anyway">
             <input
               type="checkbox"

@@ -72,7 +72,6 @@ export function asRun(from: Order): OperationInput<'run'> {
   const [workflow, agent] = [from.workflow.trim(), from.agent.trim()];
   return {
     ...common(from),
-    anyway: from.anyway,
     ...(workflow !== '' && { workflow }),
     ...(agent !== '' && { agent }),
   };
@@ -85,4 +84,10 @@ export const asJob = (from: Order): OperationInput<'spawn'> => ({
   worktree: '',
 });
 
-const common = (from: Order) => ({ task: from.task.trim(), plan: planOf(from), budget: budgetOf(from), key: from.key });
+const common = (from: Order) => ({
+  task: from.task.trim(),
+  plan: planOf(from),
+  anyway: from.anyway,
+  budget: budgetOf(from),
+  key: from.key,
+});
