@@ -69,6 +69,12 @@ inChromium('X-05', 'U-36').test(
     await signedOut(second.page);
     await page.reload();
     await signedOut(page);
+
+    // A fresh address in the same tab changes nothing but the fragment.
+    const fresh = await world.client.door({ do: 'login' });
+    await page.evaluate(`location.href = '${address}/runs#code=${fresh.code}'`);
+    await live(page);
+    expect(page.url()).toBe(`${address}/runs`);
   },
 );
 

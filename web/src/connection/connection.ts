@@ -63,11 +63,26 @@ class Connection {
   async start(): Promise<void> {
     addEventListener('online', () => this.#wake());
     document.addEventListener('visibilitychange', () => this.#wake());
+    // A fresh address in a tab that shows the page already changes nothing but its fragment.
+    addEventListener('hashchange', () => {
+      const code = takeCode();
+      if (code !== undefined && phase.peek() === 'signed-out') void this.#enter(code);
+    });
     const code = takeCode();
-    this.#session = code === undefined ? kept() : await logIn(code).catch(() => undefined);
-    keep(this.#session);
-    if (!this.#session) phase.value = 'signed-out';
-    else await this.#follow(code !== undefined);
+    if (code === undefined) await this.#begin(kept());
+    else await this.#enter(code);
+  }
+
+  async #enter(code: string): Promise<void> {
+    phase.value = 'starting';
+    await this.#begin(await logIn(code).catch(() => undefined), { isProven: true });
+  }
+
+  async #begin(session: Session | undefined, { isProven } = { isProven: false }): Promise<void> {
+    this.#session = session;
+    keep(session);
+    if (session) await this.#follow(isProven);
+    else phase.value = 'signed-out';
   }
 
   remember(wanted: boolean): void {
