@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { JobView } from '../../../../src/protocol/job-operations.ts';
 import { connection } from '../../connection/connection.ts';
-import { cost, firstLine, plain, plural, tokens } from '../../format.ts';
+import { cost, firstLine, plain, plural, shortId, tokens } from '../../format.ts';
 import { cards } from '../../questions/asked.ts';
 import { Questions } from '../../questions/questions.tsx';
 import type { ScreenProps } from '../../screen.ts';
@@ -94,7 +94,7 @@ function Kind({ job }: { job: JobView }) {
       {run && <a href={`/runs/${run.runId}`}>{plain(run.workflow)}</a>}
       {job.worktree && (
         <a class="worktree" href={`/worktrees/${job.worktree}`}>
-          {plain(job.worktree.slice(0, 10))}
+          {shortId(job.worktree)}
         </a>
       )}
       <span class="number">{tokens(job.usage)} tokens</span>

@@ -1,8 +1,9 @@
-import { cost, firstLine, plain, plural, tokens } from '../../format.ts';
+import { cost, firstLine, plain, plural, shortId, tokens } from '../../format.ts';
 import { worktrees } from '../../store/home.ts';
 import { Badge, Dot } from '../../widgets/badge.tsx';
 import { Card } from '../../widgets/card.tsx';
 import { Ago } from '../../widgets/time.tsx';
+import { WithTitles } from '../../widgets/with-titles.tsx';
 import type { Task } from './tasks.ts';
 import { sayJob, sayRun } from './words.ts';
 
@@ -17,7 +18,11 @@ export function TaskCard({ task }: { task: Task }) {
       badge={<State task={task} />}
       foot={<Foot task={task} />}
     >
-      {because && <p class="because">{plain(firstLine(because))}</p>}
+      {because && (
+        <p class="because">
+          <WithTitles text={firstLine(because)} />
+        </p>
+      )}
       {line && <p class="last-line">{line}</p>}
     </Card>
   );
@@ -38,10 +43,8 @@ function State({ task: { run, job, place } }: { task: Task }) {
 function waits({ worktree }: NonNullable<Task['job']>): string | undefined {
   const queue = worktrees.value.find(({ id }) => id === worktree)?.queue;
   if (!queue) return undefined;
-  const titles = queue.waitsFor.map(
-    ({ worktreeId }) => worktrees.value.find(({ id }) => id === worktreeId)?.title ?? worktreeId,
-  );
-  return titles.length > 0 ? `waits for ${titles.join(', ')}` : 'waits for a free place';
+  const others = queue.waitsFor.map(({ worktreeId }) => worktreeId);
+  return others.length > 0 ? `waits for ${others.join(', ')}` : 'waits for a free place';
 }
 
 function Foot({ task: { run, job, others } }: { task: Task }) {
@@ -51,7 +54,7 @@ function Foot({ task: { run, job, others } }: { task: Task }) {
   return (
     <>
       <span>{who(run?.block, job?.agent)}</span>
-      {worktree && <span class="worktree">{plain(worktree)}</span>}
+      {worktree && <span class="worktree">{shortId(worktree)}</span>}
       {job && <Figures job={job} />}
       {others > 0 && <span>{plural(others, run ? 'earlier job' : 'child job')}</span>}
       {at && <Ago at={at} words={endedAt ? 'ago' : ''} />}

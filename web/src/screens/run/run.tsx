@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { RunSummary } from '../../../../src/protocol/run-operations.ts';
 import type { RunView } from '../../../../src/protocol/workflow.ts';
-import { cost, count, firstLine, plain } from '../../format.ts';
+import { cost, count, firstLine, plain, shortId } from '../../format.ts';
 import { cards } from '../../questions/asked.ts';
 import { Questions } from '../../questions/questions.tsx';
 import { query } from '../../router.ts';
@@ -13,6 +13,7 @@ import { Empty } from '../../widgets/empty.tsx';
 import { Refused } from '../../widgets/notice.tsx';
 import { Facts, Page, Section } from '../../widgets/page.tsx';
 import { Took } from '../../widgets/time.tsx';
+import { WithTitles } from '../../widgets/with-titles.tsx';
 import { sayRun } from '../now/words.ts';
 import { BlockPanel } from './block-panel.tsx';
 import { GraphView } from './graph-view.tsx';
@@ -55,7 +56,7 @@ function Kind({ run }: { run: RunSummary }) {
       <span>{plain(run.workflow.replaceAll('_', ' '))}</span>
       {run.worktree && (
         <a class="worktree" href={`/worktrees/${run.worktree}`}>
-          {plain(run.worktree.slice(0, 10))}
+          {shortId(run.worktree)}
         </a>
       )}
       {run.target !== undefined && <span>into {plain(run.target)}</span>}
@@ -71,7 +72,11 @@ function Words({ run, view }: { run: RunSummary; view: RunView | undefined }) {
   return (
     <>
       {rest && <pre class="task">{plain(rest)}</pre>}
-      {run.because !== undefined && !isSaidBelow && <p class="notice tone-waits">{plain(run.because)}</p>}
+      {run.because !== undefined && !isSaidBelow && (
+        <p class="notice tone-waits">
+          <WithTitles text={run.because} />
+        </p>
+      )}
       {(run.notes ?? []).map((note) => (
         <p key={note} class="hint">
           {plain(note)}

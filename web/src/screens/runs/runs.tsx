@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { RunSummary } from '../../../../src/protocol/run-operations.ts';
-import { firstLine, plain } from '../../format.ts';
+import { firstLine, plain, shortId } from '../../format.ts';
 import { runs } from '../../store/home.ts';
 import { useOperation } from '../../store/use-operation.ts';
 import { Badge, Dot } from '../../widgets/badge.tsx';
@@ -9,6 +9,7 @@ import { Filter } from '../../widgets/filter.tsx';
 import { Refused } from '../../widgets/notice.tsx';
 import { Page, Section } from '../../widgets/page.tsx';
 import { Took } from '../../widgets/time.tsx';
+import { WithTitles } from '../../widgets/with-titles.tsx';
 import { sayRun } from '../now/words.ts';
 import { nameOf } from '../run/walk.ts';
 
@@ -73,10 +74,14 @@ function Row({ run }: { run: RunSummary }) {
         <h3>
           <a href={`/runs/${run.runId}`}>{plain(firstLine(run.task))}</a>
         </h3>
-        {because !== undefined && <p class="because">{plain(firstLine(because))}</p>}
+        {because !== undefined && (
+          <p class="because">
+            <WithTitles text={firstLine(because)} />
+          </p>
+        )}
         <p class="list-facts">
           <span>{plain(run.workflow.replaceAll('_', ' '))}</span>
-          {run.worktree && <span class="worktree">{plain(run.worktree.slice(0, 10))}</span>}
+          {run.worktree && <span class="worktree">{shortId(run.worktree)}</span>}
           {run.block !== null && !isOver(run) && (
             <span>
               at <strong>{plain(nameOf(run.block).name)}</strong>
