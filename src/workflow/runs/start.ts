@@ -80,6 +80,8 @@ export class RunStarter {
     if (isSuccess && run.doc.accept) await this.#merge(run, worktreeId);
     if (end.status === 'stuck') return;
     store.commit(() => store.runs.move(run.id, 'over'));
+    // Its end is stored before its steps have let go: one of them may still make the worktree of a branch, or end its job.
+    if (end.status === 'cancelled') await engine.cancel(run.id, end.reason);
     await this.dropBranches();
   }
 
