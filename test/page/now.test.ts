@@ -54,15 +54,16 @@ inChromium('U-30').test(
     await card('Ended', 'Tidy up').getByText('cost unknown').waitFor();
     expect(await names(page)).toEqual(['Is it first?', 'Is it second?']);
 
-    // Whoever is about to click finds the questions in their order, also when one of them is answered elsewhere.
+    // Whoever is about to click finds each question where it was, also when the one above is answered elsewhere.
     const below = page.getByRole('group', { name: 'Is it second?' });
     await below.hover();
+    const before = await below.boundingBox();
     await all.world.client.call('send', { id: first, option: ['Yes'] });
     await page
       .getByRole('group', { name: 'Is it first?' })
       .getByText(/elsewhere: Yes/)
       .waitFor();
-    expect(await names(page)).toEqual(['Is it first?', 'Is it second?']);
+    expect([await names(page), await below.boundingBox()]).toEqual([['Is it first?', 'Is it second?'], before]);
     await page.locator('[data-question="open"][data-armed="true"]').and(below).waitFor();
     await below.getByRole('button', { name: 'No' }).click();
     await all.world.until(second, ({ status }) => status === 'completed');

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useId, useRef } from 'preact/hooks';
 import { isLive } from '../connection/connection.ts';
 import { op } from '../connection/op.ts';
 import { plain } from '../format.ts';
@@ -20,6 +21,8 @@ export function QuestionCard({ card, at }: { card: AskedCard; at: number }) {
   const { entry, state } = card;
   const id = useId();
   const refused = useSignal<unknown>(undefined);
+  const box = useRef<HTMLDivElement>(null);
+  const height = useLastHeight(box, state === 'open');
   const isArmed = useArmed(`${at} ${entry.fingerprint} ${entry.questionId} ${entry.question}`);
   const mayAnswer = isArmed && state === 'open' && isLive.value;
   const give = async (given: Given) => {
@@ -35,6 +38,8 @@ export function QuestionCard({ card, at }: { card: AskedCard; at: number }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as a card, and its legend not as its heading.
     <div
+      ref={box}
+      style={{ minBlockSize: height }}
       class={`question ${state === 'closed' ? 'tone-calm' : 'tone-needs'}`}
       role="group"
       aria-labelledby={id}
@@ -58,6 +63,14 @@ export function QuestionCard({ card, at }: { card: AskedCard; at: number }) {
       <Chain entry={entry} />
     </div>
   );
+}
+
+/** An answered question takes the room it had, so that the one below stays where somebody is about to click. */
+function useLastHeight(box: RefObject<HTMLElement | null>, isOpen: boolean): string | undefined {
+  const height = useRef<string | undefined>(undefined);
+  if (isOpen) height.current = undefined;
+  else if (box.current) height.current ??= `${box.current.getBoundingClientRect().height}px`;
+  return height.current;
 }
 
 function kindOf({ entry }: AskedCard): string {
