@@ -27,6 +27,7 @@ const LAYERS = [
 const ADAPTERS = 'acp|claude|codex|native|reef-protocol';
 /** Development dependencies that the build copies into the package (docs/decisions/0013). */
 const BUNDLED = [
+  '@agentclientprotocol/sdk',
   '@ai-sdk/[^/]+',
   '@codemirror/(legacy-modes|streamparser)',
   '@dagrejs/dagre',

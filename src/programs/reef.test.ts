@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -28,6 +28,7 @@ let dir: string;
 beforeEach(async () => {
   dir = temporaryFolder();
   await mkdir(join(dir, '.git'));
+  await writeFile(join(dir, '.git/HEAD'), 'ref: refs/heads/main\n');
 });
 afterEach(async () => {
   await socket?.close();
@@ -74,6 +75,7 @@ test('each argument of spawn reaches its field', async () => {
         yes: true,
         unsafe: true,
         plan: [],
+        anyway: false,
         parentId: '01K',
         key: 'k',
       },

@@ -68,8 +68,11 @@ async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof RequestError) throw error;
-    const { code, message, hint } = errorBody(error).error;
-    throw new RequestError(-32_603, `${message.replace(/\.$/, '')}. ${hint}`, { code });
+    throw error instanceof RequestError ? error : asRequestError(error);
   }
+}
+
+function asRequestError(error: unknown): RequestError {
+  const { code, message, hint } = errorBody(error).error;
+  return new RequestError(-32_603, `${message.replace(/\.$/, '')}. ${hint}`, { code });
 }

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { AgentContext, ContentBlock, SessionUpdate, StopReason } from '@agentclientprotocol/sdk';
+import {
+  type AgentContext,
+  type ContentBlock,
+  methods,
+  type SessionUpdate,
+  type StopReason,
+} from '@agentclientprotocol/sdk';
 import { systemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -145,7 +151,7 @@ export class EditorSession {
     const cancellationSignal = AbortSignal.any([gone, signal]);
     try {
       const params = { sessionId: this.id, ...asked };
-      const { outcome } = await this.#deps.editor.request('session/request_permission', params, {
+      const { outcome } = await this.#deps.editor.request(methods.client.session.requestPermission, params, {
         cancellationSignal,
         stopWaitingOnCancel: true,
       });
@@ -204,7 +210,7 @@ export class EditorSession {
   #call: Client['call'] = (operation, input) => this.#deps.client.call(operation, input);
 
   #tell(update: SessionUpdate): Promise<void> {
-    return this.#deps.editor.notify('session/update', { sessionId: this.id, update });
+    return this.#deps.editor.notify(methods.client.session.update, { sessionId: this.id, update });
   }
 }
 
