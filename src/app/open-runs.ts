@@ -37,6 +37,9 @@ const PROMPT_TOKENS = 4_999;
 /** A longer text has too many tokens in any case, and is not counted. */
 const CHARACTERS_PER_TOKEN = 16;
 
+/** A merged worktree in which a process stood is tried again. */
+const RETRY_MS = 600_000;
+
 /** Runs, and all operations of a repository. */
 export function openRuns(deps: RunsDeps) {
   const { clock, log, store, signal, runner, jobs, engine, newId, redact, repository, records } = deps;
@@ -65,16 +68,19 @@ export function openRuns(deps: RunsDeps) {
     ...bindMethods(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bindMethods(project, 'trust'),
   };
+  let retrying: NodeJS.Timeout | undefined;
   return {
     core: namingTasks({ core, names, signal }),
     async start() {
       void settle(repository, log).then(() => starter.dropBranches());
+      retrying = setInterval(() => void retryLeftovers(repository, log), RETRY_MS).unref();
       await status.storeOldVerdicts();
       await engine.recover();
       starter.recover();
       for (const { job } of store.jobs.live()) if (job.status === 'queued' && job.worktree) awaitWorktree(job.worktree);
     },
     async close() {
+      clearInterval(retrying);
       await starter.close();
       await engine.close();
       await worktrees.close();
@@ -125,10 +131,15 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
 async function settle({ worktrees }: Repository, log: Logger): Promise<void> {
   try {
     await worktrees.reconcile();
+    await worktrees.retryLeftovers();
     worktrees.evaluate();
   } catch (error) {
     log.warn('worktrees could not be reconciled', { error });
   }
+}
+
+async function retryLeftovers({ worktrees }: Repository, log: Logger): Promise<void> {
+  await worktrees.retryLeftovers().catch((error: unknown) => log.warn('leftover worktrees stay', { error }));
 }
 
 type ContextRequest = Parameters<NonNullable<WorkflowPorts['codeContext']>>[0];

@@ -20,7 +20,7 @@ import {
   type WorktreeView,
 } from '../protocol/worktrees.ts';
 import { Background } from './background.ts';
-import { type PruneOptions, prune } from './care/prune.ts';
+import { type PruneOptions, prune, retryLeftovers } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
 import { type Deps, layoutNow, type ManagerOptions, openDeps, type Settings } from './deps.ts';
 import { openPullRequest, refreshPullRequests } from './forge/pull-request.ts';
@@ -428,6 +428,10 @@ export class GitWorktreeManager {
 
   prune(options: PruneOptions): Promise<PruneReport> {
     return this.#deps.locks.run('reconcile', () => prune(this.#deps, options));
+  }
+
+  retryLeftovers(): Promise<void> {
+    return this.#deps.locks.run('reconcile', () => retryLeftovers(this.#deps));
   }
 
   /** Work that has begun is finished; nothing new begins. */

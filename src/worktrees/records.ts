@@ -53,7 +53,7 @@ export interface StoredWorktree extends WorktreeRecord {
   /** Worktrees with which a hot clash was announced. */
   announced: string[];
   /** A folder that was left because it had changed or somebody was in it. */
-  leftover?: { path: string; why: string };
+  leftover?: { path: string; why: string; removing?: Extract<Intent, { kind: 'remove' }> };
 }
 
 const ENDED: readonly WorktreeStatus[] = ['accepted', 'discarded'];

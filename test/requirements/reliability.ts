@@ -62,7 +62,7 @@ export const reliability = page('reliability', {
   'Q-102': { from: '+', says: 'doctor --fix applies safe fixes only, and can be killed midway', status: 'done' },
   'Q-103': { from: '+', says: 'each kind of damage the fault tests make is named by doctor', status: 'done' },
   'Q-110': { from: '+', says: 'the home has a size: retention by age and size, shown by doctor and reef prune --dry-run', status: 'done' },
-  'Q-111': { from: '+', says: 'a daemon killed while it starts a sandbox leaves no process behind', status: 'todo', because: 'the next daemon ends what outlived its owner; a merged worktree in which a process stands is listed with it by prune, not tried again by itself' },
+  'Q-111': { from: '+', says: 'a daemon killed while it starts a sandbox leaves no process behind', status: 'done' },
   'Q-112': { from: '+', says: 'a daemon whose home was removed or replaced ends what it owns and says so', status: 'done' },
   'Q-113': { from: '+', says: 'removing the database or its WAL never turns a finished job into a failed one', status: 'done' },
   'Q-114': { from: '+', says: '64 writing jobs and 50 followers keep status within five times idle', status: 'todo', because: 'not built yet: it came after the first build' },

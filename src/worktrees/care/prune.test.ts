@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -73,3 +75,26 @@ verifies('T-34', 'T-47').test('work that was discarded is kept for thirty days',
   ]);
   expect(world.plain('for-each-ref', 'refs/reef')).toBe('');
 });
+
+verifies('Q-111').test(
+  'a merged worktree in which a process stands is listed with it, and goes when that has ended',
+  async () => {
+    const world = await makeWorld({ 'a.txt': 'a\n' });
+    const { id, path } = await world.start('merged', ['a.txt']);
+    writeFileSync(join(path, 'a.txt'), 'b\n');
+    const stands = spawn('/bin/sleep', ['600'], { cwd: path, stdio: 'ignore' });
+    await once(stands, 'spawn');
+    await world.manager.accept(id, {});
+    const why = `processes work in it: ${stands.pid}`;
+    await world.manager.retryLeftovers();
+    const { entries } = await world.manager.prune({});
+    expect(entries.filter(({ target }) => target === path)).toMatchObject([{ outcome: 'refused', refusal: { why } }]);
+    expect(existsSync(path)).toBe(true);
+
+    stands.kill('SIGKILL');
+    await once(stands, 'exit');
+    await world.manager.retryLeftovers();
+    expect([existsSync(path), (await world.manager.prune({})).entries]).toEqual([false, []]);
+    expect(world.plain('show', 'HEAD:a.txt')).toBe('b');
+  },
+);

@@ -8,7 +8,7 @@ import { readStatus } from '../../git/status.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { PruneEntry, PruneReport } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
-import { emptyTrash, moveToTrash, processesInside } from '../keep/remove.ts';
+import { emptyTrash, moveToTrash, processesInside, retryRemoval, whyKeep } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { findBase } from '../make/checks.ts';
 import { type StoredWorktree, without } from '../records.ts';
@@ -34,6 +34,15 @@ export async function prune(deps: Deps, { yes = false }: PruneOptions): Promise<
   return { entries };
 }
 
+/** Of merged worktrees that stayed, those go against which nothing speaks any more. */
+export async function retryLeftovers(deps: Deps): Promise<void> {
+  const { zombies } = classify(await look(deps));
+  for (const { path, worktreeId } of zombies) {
+    const row = worktreeId === null ? undefined : deps.records.find(worktreeId);
+    if (row?.leftover?.path === path) await retryRemoval(deps, row);
+  }
+}
+
 async function inUse(deps: Deps, row: StoredWorktree): Promise<PruneEntry> {
   const reason = `it is ${row.status}`;
   const target = row.path ?? refs.held(row.id);
@@ -51,7 +60,8 @@ async function pruneZombie(
   try {
     const worktree = await openWorktree(deps, path);
     const stamp = await stampOf(deps.git, worktree);
-    const work = await whyWork(deps, worktree, worktreeId);
+    const removing = worktreeId === null ? undefined : deps.records.find(worktreeId)?.leftover?.removing;
+    const work = removing ? await whyKeep(deps, removing) : await whyWork(deps, worktree, worktreeId);
     if (work !== undefined) return refused(entry, work);
     if (!yes) return entry;
     if (stamp !== (await stampOf(deps.git, worktree))) return refused(entry, 'it is being changed');

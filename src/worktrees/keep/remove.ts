@@ -39,7 +39,8 @@ export async function finishRemoval(deps: Deps, id: string): Promise<StoredWorkt
 
 type Removing = Extract<Intent, { kind: 'remove' }>;
 
-async function whyKeep(deps: Deps, { path, stamp }: Removing): Promise<string | undefined> {
+/** What speaks against removing it now; undefined if nothing does. */
+export async function whyKeep(deps: Deps, { path, stamp }: Removing): Promise<string | undefined> {
   const pids = await processesInside(path);
   if (pids.length > 0) return `processes work in it: ${pids.join(', ')}`;
   try {
@@ -51,13 +52,22 @@ async function whyKeep(deps: Deps, { path, stamp }: Removing): Promise<string | 
 }
 
 /** If it was not merged, its work goes on: the ref no longer holds all of it. */
-function leaveIt(deps: Deps, { path }: Removing, { id, why }: { id: string; why: string }): StoredWorktree {
+function leaveIt(deps: Deps, removing: Removing, { id, why }: { id: string; why: string }): StoredWorktree {
+  const { path } = removing;
   deps.announce({ kind: 'left_over', worktreeId: id, message: `${path} is left: ${why}.` });
   return deps.records.change(id, (now) => {
     const rest = without(now, 'intent');
-    if (now.status === 'accepted') return { ...rest, path: null, leftover: { path, why } } as StoredWorktree;
+    if (now.status === 'accepted') return { ...rest, path: null, leftover: { path, why, removing } } as StoredWorktree;
     return { ...without(now, 'intent', 'keptOn', 'endedAt'), status: 'running', path };
   });
+}
+
+/** A merged worktree stays while a process stands in it, or after a change: it goes as soon as nothing speaks against it. */
+export async function retryRemoval(deps: Deps, { id, leftover }: StoredWorktree): Promise<void> {
+  const { removing } = leftover ?? {};
+  if (!removing || (await whyKeep(deps, removing)) !== undefined) return;
+  deps.records.change(id, (now) => ({ ...now, path: removing.path, intent: removing }));
+  await finishRemoval(deps, id);
 }
 
 /** Removes the registration of this folder only, then the branch if it has not moved. */
