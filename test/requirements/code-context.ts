@@ -79,7 +79,7 @@ export const codeContext = page('code-context', {
   'C-141': { from: '+', says: 'explore_code answers with whole bodies first and uses its budget', status: 'done' },
   'C-142': { from: '+', says: 'npm run bench:retrieval measures issue text against the functions its fix changed', status: 'done' },
   'C-143': { from: '+', says: 'callers, callees, impact and tests are tools and commands without invented edges', status: 'done' },
-  'C-144': { from: '+', says: 'the first answer is right: fresh files are parsed and references classified at once', status: 'todo', because: 'not built yet: it came after the first build' },
+  'C-144': { from: '+', says: 'the first answer is right: fresh files are parsed and references classified at once', status: 'done' },
   'C-145': { from: '+', says: 'paging works on the command line as in the tools', status: 'done' },
   'C-146': { from: '+', says: 'a job in the main checkout has its server, and a worktree is named by title, id or path', status: 'done' },
   'C-147': { from: '+', says: 'signatures carry no comments, symbol shows the class, and a transposed typo finds its name', status: 'done' },

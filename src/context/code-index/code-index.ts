@@ -41,6 +41,8 @@ interface Unread {
 const IDLE_POLL_MS = 100;
 const TROUBLE_MS = 1_000;
 const DEADLINE_MS = 20_000;
+/** So few files that were written since the last question are read before it is answered; it takes milliseconds each. */
+const FRESH = { files: 200, ms: 3_000 };
 
 /** The code of one worktree: the map of its files, the facts of their contents, and the stages that extract them. */
 export class CodeIndex {
@@ -118,6 +120,8 @@ export class CodeIndex {
     const { head, beganAt } = await this.tree.sweep();
     this.#noticeDrops();
     this.start();
+    const unread = this.pendingWords;
+    if (unread > 0 && unread <= FRESH.files) await this.until(() => this.pendingWords === 0, { ms: FRESH.ms });
     if (this.#view?.version !== this.tree.version) {
       this.#view = new View(this.tree);
       this.#settings.watches?.follow(this.tree.files.values());

@@ -35,6 +35,39 @@ const QUESTIONS: [CodeToolName, object][] = [
   ['explore_code', { question: 'alphaGone betaMoved gammaOld', files: ['src/user.ts'] }],
 ];
 
+verifies('C-144').test(
+  'the first answer is right: of a file written just now, and of a server started just now, and index and status agree',
+  async () => {
+    const repository = makeRepository(MASKED);
+    const ask = async (client: ServerClient) => {
+      const { references, basis } = await client.call('get_symbol_references', { name: 'freshlyMade' });
+      const { symbols } = await client.call('get_symbol', { name: 'freshlyMade' });
+      const told = references.map(({ location, reference_type }) => `${location.file} ${reference_type}`);
+      return { told, sure: references.map(({ confidence }) => confidence), complete: basis.complete, symbols };
+    };
+    const first = serve(repository, repository.checkout);
+    await first.call('index_code', { path: repository.checkout, wait: 'complete' });
+    writeFileSync(join(repository.checkout, 'src/fresh.ts'), 'export function freshlyMade() {}\n');
+    writeFileSync(
+      join(repository.checkout, 'src/uses.ts'),
+      "import { freshlyMade } from './fresh.ts';\nfreshlyMade();\n",
+    );
+    const told = ['src/fresh.ts Definition', 'src/uses.ts Call', 'src/uses.ts Import'];
+    const before = await ask(first);
+    expect([before.told.toSorted(), before.complete, before.symbols.length]).toEqual([told, true, 1]);
+    expect(before.sure).not.toContain('lexical');
+    await first.close();
+    const second = serve(repository, repository.checkout);
+    expect(await ask(second)).toEqual(before);
+    const status = async (wait: 'usable' | 'complete') =>
+      (await second.call('index_code', { path: repository.checkout, wait })).basis;
+    const { freshAsOf: _then, ...indexed } = await status('complete');
+    const { freshAsOf: _now, ...seen } = await status('usable');
+    expect([seen, seen.stage, seen.pending]).toEqual([indexed, 2, 0]);
+    await second.close();
+  },
+);
+
 verifies('C-031').test(
   'what is deleted, renamed or rewritten in one worktree is gone from every tool there, though others still hold it',
   async () => {

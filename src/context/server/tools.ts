@@ -11,6 +11,7 @@ import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index/code-index.ts';
 import { Classifier } from '../code-index/query/classifier.ts';
+import { KeptClasses } from '../code-index/query/kept-classes.ts';
 import { NameList } from '../code-index/query/name-list.ts';
 import { directoryOutline, fileOutline } from '../code-index/query/outlines.ts';
 import { Pager } from '../code-index/query/paging.ts';
@@ -55,7 +56,11 @@ export class ToolSet {
 
   async #open() {
     const index = await this.#options.open();
-    const classifier = new Classifier(index.parser, this.#options.workers + 1);
+    const classifier = new Classifier(
+      index.parser,
+      this.#options.workers + 1,
+      new KeptClasses(index.store, (language) => index.languages.extractor(language)),
+    );
     const pager = new Pager();
     const scans = new Limiter(SCANS_AT_ONCE);
     const names = new NameList(index.store);

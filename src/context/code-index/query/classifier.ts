@@ -4,6 +4,7 @@ import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, HitClass, Language } from '../../lang/contract.ts';
 import { type Room, Scratch } from '../tree/read-file.ts';
 import type { Hits } from '../words/hits.ts';
+import type { KeptClasses } from './kept-classes.ts';
 
 export interface Question {
   oid: Oid;
@@ -20,8 +21,17 @@ type HitParser = Pick<CodeParser, 'classify'>;
 export type Classes = readonly HitClass[] | 'skipped';
 
 const MOST_KEPT = { files: 4_000, hits: 500_000 };
+/** In one transaction. */
+const MOST_WRITTEN = 200;
 /** Work continues in the background for so long after the time is up, so that the next caller gets more. */
 const BACKGROUND_MS = 10_000;
+
+interface Waits {
+  ms: number;
+  /** How long the first answer may take besides: the parser starts in tenths of a second, on a busy machine in seconds. */
+  lateMs?: number;
+  signal?: AbortSignal | undefined;
+}
 
 interface Batch {
   /** Not begun. */
@@ -29,6 +39,8 @@ interface Batch {
   unanswered: number;
   isOver: () => boolean;
   settle: () => void;
+  /** The parser has answered for the first time. */
+  hear: () => void;
   /** The caller still waits for it. */
   isAwaited: boolean;
 }
@@ -38,6 +50,9 @@ export class Classifier {
   readonly #parser: () => Promise<HitParser>;
   readonly #parallel: number;
   readonly #kept = new Map<string, Classes>();
+  readonly #stored: KeptClasses | undefined;
+  /** In memory only. */
+  #unsaved: { question: Question; classes: Classes }[] = [];
   /** The dozen different classes, shared: an answer of a thread has an object for every hit. */
   readonly #shapes = new Map<string, HitClass>();
   #hits = 0;
@@ -45,9 +60,10 @@ export class Classifier {
   #batches: Batch[] = [];
   #working = 0;
 
-  constructor(parser: () => Promise<HitParser>, parallel: number) {
+  constructor(parser: () => Promise<HitParser>, parallel: number, stored?: KeptClasses) {
     this.#parser = parser;
     this.#parallel = parallel;
+    this.#stored = stored;
   }
 
   known(question: Pick<Question, 'oid' | 'language' | 'name'>): Classes | undefined {
@@ -67,17 +83,20 @@ export class Classifier {
     return this.#batches.length > 0;
   }
 
-  async classify(questions: readonly Question[], ms: number, signal?: AbortSignal): Promise<void> {
-    const rest = questions.filter((question) => this.known(question) === undefined);
+  async classify(questions: readonly Question[], { ms, lateMs = 0, signal }: Waits): Promise<void> {
+    const rest = questions.filter((question) => !this.#isKnown(question));
     if (rest.length === 0) return;
     const { promise: allKnown, resolve: settle } = Promise.withResolvers<void>();
-    const end = performance.now() + ms + BACKGROUND_MS;
+    const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
+    const end = performance.now() + ms + lateMs + BACKGROUND_MS;
     const isOver = () => performance.now() > end || signal?.aborted === true;
-    const batch = { rest, unanswered: rest.length, isOver, settle, isAwaited: true };
+    const batch = { rest, unanswered: rest.length, isOver, settle, hear, isAwaited: true };
     this.#batches.unshift(batch);
     for (let idle = this.#parallel - this.#working; idle > 0; idle--) void this.#work();
+    await settledWithin(systemClock, lateMs, Promise.race([heard, allKnown]));
     await settledWithin(systemClock, ms, allKnown);
     batch.isAwaited = false;
+    this.#save();
   }
 
   /** One of a few workers for all callers. Each holds one file in memory. */
@@ -87,9 +106,11 @@ export class Classifier {
     for (let batch = this.#next(); batch; batch = this.#next()) {
       await this.#ask(batch.rest.shift() as Question, scratch);
       batch.unanswered -= 1;
+      batch.hear();
       if (batch.unanswered === 0) batch.settle();
     }
     this.#working -= 1;
+    this.#save();
   }
 
   #next(): Batch | undefined {
@@ -107,7 +128,22 @@ export class Classifier {
     const classes = await this.#parser()
       .then((parser) => parser.classify(asked))
       .catch(() => undefined);
-    if (classes) this.#keep(question, 'skipped' in classes ? 'skipped' : classes.map((each) => this.#shared(each)));
+    if (!classes) return;
+    const found = 'skipped' in classes ? 'skipped' : classes.map((each) => this.#shared(each));
+    this.#keep(question, found);
+    if (this.#stored) this.#unsaved.push({ question, classes: found });
+  }
+
+  #isKnown(question: Question): boolean {
+    if (this.known(question) !== undefined) return true;
+    const classes = this.#stored?.load(question);
+    if (classes === undefined) return false;
+    this.#keep(question, classes === 'skipped' ? classes : classes.map((each) => this.#shared(each)));
+    return true;
+  }
+
+  #save(): void {
+    while (this.#unsaved.length > 0) this.#stored?.save(this.#unsaved.splice(0, MOST_WRITTEN));
   }
 
   #keep(question: Question, classes: Classes): void {

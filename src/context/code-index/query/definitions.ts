@@ -22,7 +22,7 @@ const GRACE_MS = 3_000;
  * The definitions of a name in this worktree. Files that hold the word and have no structure yet are parsed now, as far as the time
  * allows; the rest is pending. So an empty answer can be proof before stage 2 is complete.
  */
-export async function definitionsOf(index: CodeIndex, view: View, name: string, ms = PARSE_MS) {
+export async function definitionsOf(index: CodeIndex, view: View, name: string, ms?: number) {
   const candidates = candidatesFor(index, view, name);
   const { pending, skipped, partial } = await parseMissing(index, candidates.files, ms);
   const stage: Basis['stage'] = partial > 0 ? 1 : 2; // the lexical scanner reads only in part
@@ -53,8 +53,9 @@ export function knownDefinitions(index: CodeIndex, file: TreeFile): readonly Def
 }
 
 /** Parses the files without a structure, as far as the time allows. Counts those that still have none, or an incomplete one. */
-export async function parseMissing(index: CodeIndex, files: readonly TreeFile[], ms: number) {
-  const end = performance.now() + ms;
+export async function parseMissing(index: CodeIndex, files: readonly TreeFile[], ms?: number) {
+  let end = performance.now() + (ms ?? PARSE_MS);
+  let lateMs = ms === undefined ? GRACE_MS : 0;
   const counts = { pending: 0, skipped: 0, partial: 0 };
   for (const file of files) {
     const language = index.languages.of(file);
@@ -63,7 +64,11 @@ export async function parseMissing(index: CodeIndex, files: readonly TreeFile[],
     const leftMs = end - performance.now();
     if (status === undefined && leftMs > 0) {
       // A parse that takes too long goes on; the next caller finds it done.
+      const begunAt = performance.now();
       status = (await settledWithin(systemClock, leftMs + GRACE_MS, index.structures.of(file, language)))?.status;
+      // The first one also waits for the parser to start, which is no time that the others had.
+      end += Math.min(lateMs, performance.now() - begunAt);
+      lateMs = 0;
     }
     if (status === undefined) counts.pending += 1;
     else if (status === 'partial') counts.partial += 1;

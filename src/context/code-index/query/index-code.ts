@@ -21,21 +21,22 @@ export async function indexCode(
   const view = await index.view();
   const left = () => (args.wait === 'complete' ? index.pending : index.pendingWords);
   await index.until(() => left() === 0, { ms: LONGEST_MS, ...(signal && { signal }) });
-  const pending = left();
+  const isUsable = left() === 0;
+  const { pending } = index;
   const { skipped } = index.unread(view);
   const errors = skipped.slice(0, MOST_ERRORS).map(({ path, oid }) => `${path}: ${index.coverage.words(oid)}`);
   const { failure } = index.store;
   if (failure) errors.unshift(`${failure.code}: ${failure.message}`);
   const extracted = index.extracted.words - before.words;
   return {
-    status: pending === 0 ? 'success' : 'partial',
+    status: isUsable ? 'success' : 'partial',
     files_indexed: view.files.size,
     symbols_found: index.store.look(({ facts }) => facts.countSymbols(), 0),
     errors,
     duration_ms: Math.round(performance.now() - begun),
     reused: Math.max(0, view.files.size - extracted),
     pending,
-    basis: await index.basis({ stage: args.wait === 'complete' ? 2 : 1, pending, skipped: skipped.length }, view),
+    basis: await index.basis({ pending, skipped: skipped.length }, view),
   };
 }
 

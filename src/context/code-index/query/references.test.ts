@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { makeRepository } from '../../../../test/support/repository.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
@@ -9,6 +9,7 @@ import { ParserPool } from '../../lang/parser-pool.ts';
 import { CodeIndex } from '../code-index.ts';
 import { explore } from '../explore/explore.ts';
 import { Classifier } from './classifier.ts';
+import { KeptClasses } from './kept-classes.ts';
 import { Pager } from './paging.ts';
 import { references } from './references.ts';
 import { RepoGraph } from './repo-graph.ts';
@@ -35,8 +36,11 @@ async function openIndex(files: Record<string, string>) {
   return { index, storeFile, classifier: new Classifier(index.parser, 1), pager: new Pager() };
 }
 
+const keptOf = ({ store, languages }: CodeIndex) => new KeptClasses(store, (each) => languages.extractor(each));
+
 /** The index's own parser classifies, when the test says so. */
-function gated({ index: { parser } }: { index: CodeIndex }) {
+function gated({ index }: { index: CodeIndex }) {
+  const { parser } = index;
   let opened = Promise.withResolvers<void>();
   const gate = {
     begun: 0,
@@ -53,7 +57,7 @@ function gated({ index: { parser } }: { index: CodeIndex }) {
     gate.ended += 1;
     return classes;
   };
-  return { gate, classifier: new Classifier(async () => ({ classify }), 1) };
+  return { gate, classifier: new Classifier(async () => ({ classify }), 1, keptOf(index)) };
 }
 
 const FILES = Object.fromEntries(
@@ -73,6 +77,34 @@ verifies('C-062').test(
     const patient = await references(tools, { name: 'shared' }, { classifyMs: 20_000 });
     expect([patient.total_count, patient.basis.complete, patient.basis.stage]).toEqual([12, true, 2]);
     expect(new Set(patient.references.map(({ reference_type }) => reference_type))).toEqual(new Set(['Call']));
+  },
+);
+
+verifies('C-144').test(
+  'a parser that starts late is awaited, and what it said is kept for the next server',
+  async () => {
+    const open = await openIndex(FILES);
+    await open.index.until(() => open.index.pending === 0);
+    const first = gated(open);
+    const asked = references({ ...open, classifier: first.classifier }, { name: 'shared' });
+    await expect.poll(() => first.gate.begun).toBe(1);
+    await sleep(1_000); // longer than any file may take, shorter than a thread on a busy machine
+    first.gate.open();
+    const answer = await asked;
+    const unsure = answer.references.filter(({ confidence }) => confidence === 'lexical');
+    expect(answer.basis.complete ? unsure : answer.note).toEqual(
+      answer.basis.complete ? [] : expect.stringContaining('not classified yet'),
+    );
+    expect(answer.references.some(({ reference_type }) => reference_type === 'Call')).toBe(true);
+    const whole = await references(
+      { ...open, classifier: first.classifier },
+      { name: 'shared' },
+      { classifyMs: 20_000 },
+    );
+    // The same store, and a parser that never answers.
+    const next = gated(open);
+    const again = await references({ ...open, classifier: next.classifier, pager: new Pager() }, { name: 'shared' });
+    expect([again.references, again.basis.complete, next.gate.begun]).toEqual([whole.references, true, 0]);
   },
 );
 

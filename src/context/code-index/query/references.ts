@@ -19,6 +19,8 @@ import { nameIn, notOwned, ownedBy, type WrittenName } from './written-name.ts';
 type Args = CodeToolArgs<'get_symbol_references'>;
 
 const CLASSIFY_MS = 400;
+/** How long the first answer of the parser is awaited besides. */
+const LATE_MS = 3_000;
 const LIMIT = 200;
 
 interface WholeReferences extends Whole<CodeReference> {
@@ -63,18 +65,19 @@ async function wholeReferences(
   { index, classifier }: ReferenceTools,
   view: View,
   args: Args,
-  { classifyMs = CLASSIFY_MS, signal }: Waits,
+  { classifyMs, signal }: Waits,
 ): Promise<WholeReferences> {
-  const written = nameIn(index, view, args.name);
+  const written = await nameIn(index, view, args.name);
   const { name } = written;
   const candidates = candidatesFor(index, view, name);
   const found = await readHits(index, name, candidates.files, signal);
   // Small files first: more of them are classified in time, and a large one makes the parser's memory grow for good.
   const bySize = found.toSorted((a, b) => a.file.stamp.size - b.file.stamp.size);
   const questions = bySize.flatMap((each) => toQuestion(index, name, each));
+  const patience = classifyMs === undefined ? { ms: CLASSIFY_MS, lateMs: LATE_MS } : { ms: classifyMs };
   const [{ found: definitions }] = await Promise.all([
     definitionsOf(index, view, name, classifyMs),
-    classifier.classify(questions, classifyMs, signal),
+    classifier.classify(questions, { ...patience, signal }),
   ]);
   const list = referenceList(found, {
     root: index.tree.checkout.toplevel,
@@ -86,17 +89,20 @@ async function wholeReferences(
     classes: (question) => classifier.known(question),
   });
   const unclassified = questions.filter((question) => classifier.known(question) === undefined).length;
+  const isUnowned = written.owners.length > 0 && list.count > 0 && ownedBy(definitions, written.owners).length === 0;
   return {
     ...list,
     paths: found.map(({ file }) => file.path),
     pending: candidates.pending + unclassified,
     skipped: candidates.skipped,
-    note: list.count > 0 && ownedBy(definitions, written.owners).length === 0 ? noteOf(written) : undefined,
+    note: [unclassifiedNote(unclassified), isUnowned && notOwned(written)].filter(Boolean).join(' ') || undefined,
   };
 }
 
-function noteOf(written: WrittenName): string | undefined {
-  return written.owners.length === 0 ? undefined : notOwned(written);
+/** Why the same question may soon be answered better. */
+function unclassifiedNote(files: number): string | undefined {
+  if (files === 0) return undefined;
+  return `${files} files are not classified yet, their places are lexical: ask again, or for a complete answer.`;
 }
 
 /** Reads the candidates for the places of the name: a sketch only says where to look. */

@@ -24,7 +24,7 @@ export async function getSymbol(
 ): Promise<CodeToolResult<'get_symbol'>> {
   const path = args.file_path === undefined ? undefined : pathInside(index.tree.checkout.toplevel, args.file_path);
   const view = await index.view();
-  const written = nameIn(index, view, args.name);
+  const written = await nameIn(index, view, args.name);
   const { found, pending, skipped, stage } = await definitionsOf(index, view, written.name, parseMs);
   const owned = ownedBy(found, written.owners);
   const meant = owned.length > 0 ? owned : found;

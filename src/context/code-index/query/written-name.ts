@@ -1,7 +1,7 @@
 import { ReefError } from '../../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
-import { definedHere, type Found } from './definitions.ts';
+import { candidatesFor, definedHere, type Found, parseMissing } from './definitions.ts';
 
 /** A name as people write it, in parts: `Cart.total()` is `total` of `Cart`. */
 export interface WrittenName {
@@ -19,9 +19,12 @@ const OWN = new Set(['this', 'self', 'cls', 'super', 'Self', 'crate', 'static', 
 const MOST_SHOWN = 80;
 
 /** What is meant, and, when a definition has exactly this name however odd it is, that. */
-export function nameIn(index: CodeIndex, view: View, text: string): WrittenName {
-  if (definedHere(index, view, text).length > 0) return { name: text, owners: [] };
+export async function nameIn(index: CodeIndex, view: View, text: string): Promise<WrittenName> {
   const written = readName(text);
+  const isPlain = written?.name === text;
+  // Whether something has the odd name shows only once the files are parsed that hold its word.
+  if (written && !isPlain) await parseMissing(index, candidatesFor(index, view, written.name).files);
+  if (!isPlain && definedHere(index, view, text).length > 0) return { name: text, owners: [] };
   if (written) return written;
   const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
   const advice = 'Give one name, alone or behind its class or module: total, Cart.total, cart::total.';

@@ -122,7 +122,7 @@ class UseWalk {
 
   /** The definitions that are asked about. */
   async #targets({ name, file_path, line }: Args): Promise<{ targets: Found[]; note: string | undefined }> {
-    const written = nameIn(this.#index, this.#view, name);
+    const written = await nameIn(this.#index, this.#view, name);
     const { found, pending, skipped } = await definitionsOf(this.#index, this.#view, written.name, this.#ms);
     this.#count({ pending, skipped, unresolved: 0 });
     const path = file_path === undefined ? undefined : pathInside(this.#index.tree.checkout.toplevel, file_path);

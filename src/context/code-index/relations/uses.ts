@@ -94,7 +94,7 @@ export class UseFinder {
     const missing = await parseMissing(index, code, this.#leftMs);
     const hits = await readHits(index, name, code, signal);
     const questions = hits.flatMap((each) => this.#questionOf(name, each));
-    await classifier.classify(questions, this.#leftMs, signal);
+    await classifier.classify(questions, { ms: this.#leftMs, signal });
     const uses: Uses = {
       edges: [],
       unresolved: 0,

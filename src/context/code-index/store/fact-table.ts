@@ -29,6 +29,11 @@ export interface Fact extends FactKey {
 
 export type FactBody = Pick<Fact, 'extractor' | 'status' | 'data'>;
 
+/** What the places of a name in one content are. */
+export interface ClassesKey extends Pick<Fact, 'oid' | 'lang' | 'extractor'> {
+  name: string;
+}
+
 /** Contents that share language, extractor and status. */
 export interface Covered extends Pick<Fact, 'lang' | 'extractor' | 'status'> {
   oids: readonly Oid[];
@@ -123,9 +128,25 @@ export class FactTable {
     this.#sql('DELETE FROM fact WHERE id = ?').run(fact);
   }
 
+  classes({ oid, lang, name, extractor }: ClassesKey): string | undefined {
+    const row = this.#sql(
+      `SELECT c.data FROM blob b JOIN classified c ON c.blob = b.id
+       WHERE b.oid = ? AND c.lang = ? AND c.name = ? AND c.extractor = ?`,
+    ).get(Buffer.from(oid, 'hex'), lang, name, extractor) as { data: string } | undefined;
+    return row?.data;
+  }
+
+  /** Of content that has no fact here nothing is kept. */
+  putClasses({ oid, lang, name, extractor }: ClassesKey, data: string): void {
+    this.#sql(
+      `INSERT OR REPLACE INTO classified (blob, lang, name, extractor, data) SELECT id, ?, ?, ?, ? FROM blob WHERE oid = ?`,
+    ).run(lang, name, extractor, data, Buffer.from(oid, 'hex'));
+  }
+
   forgetBlob(id: number): void {
     const facts = this.#sql('SELECT id FROM fact WHERE blob = ?').all(id) as { id: number }[];
     for (const fact of facts) this.#forget(fact.id);
+    this.#sql('DELETE FROM classified WHERE blob = ?').run(id);
     this.#sql('DELETE FROM blob WHERE id = ?').run(id);
   }
 

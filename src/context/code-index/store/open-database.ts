@@ -56,7 +56,7 @@ export function isUnwritable(error: unknown): boolean {
 }
 
 /** Raised with every change of a table. An older Reef leaves a newer store alone. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /**
  * A fact belongs to content, never to a path. Its data is in `body`, so that a warm start lists the facts without reading them. What
@@ -70,6 +70,8 @@ CREATE TABLE fact (id INTEGER PRIMARY KEY AUTOINCREMENT, blob INTEGER NOT NULL, 
   status TEXT NOT NULL, UNIQUE (blob, lang, stage));
 CREATE TABLE body (fact INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE defined (fact INTEGER PRIMARY KEY, symbols INTEGER NOT NULL, names TEXT NOT NULL, imports TEXT NOT NULL);
+CREATE TABLE classified (blob INTEGER NOT NULL, lang TEXT NOT NULL, name TEXT NOT NULL, extractor TEXT NOT NULL, data TEXT NOT NULL,
+  PRIMARY KEY (blob, lang, name)) WITHOUT ROWID;
 CREATE TABLE wanted (oid BLOB NOT NULL, lang TEXT NOT NULL, stage INTEGER NOT NULL, local INTEGER NOT NULL, rank REAL NOT NULL,
   extractor TEXT NOT NULL, owner TEXT, until INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (oid, lang, stage)) WITHOUT ROWID;
 CREATE TABLE under_way (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL, keys TEXT NOT NULL);
