@@ -1,24 +1,10 @@
 import { systemClock } from '../../../base/clock.ts';
 import { settledWithin } from '../../../base/wait.ts';
-import type { Oid } from '../../../git/ref-name.ts';
-import type { CodeParser, HitClass, Language } from '../../lang/contract.ts';
-import { type Room, Scratch } from '../tree/read-file.ts';
-import type { Hits } from '../words/hits.ts';
-import type { KeptClasses } from './kept-classes.ts';
-
-export interface Question {
-  oid: Oid;
-  language: Language;
-  name: string;
-  /** Called when its turn comes, so that thousands of files are not held at once. Undefined: the file is gone. */
-  source: (room: Room) => Buffer | undefined;
-  hits: Hits;
-}
+import type { CodeParser, HitClass } from '../../lang/contract.ts';
+import { Scratch } from '../tree/read-file.ts';
+import type { Classes, KeptClasses, Question } from './kept-classes.ts';
 
 type HitParser = Pick<CodeParser, 'classify'>;
-
-/** `skipped` is kept too: asking again would cost the same again. */
-export type Classes = readonly HitClass[] | 'skipped';
 
 const MOST_KEPT = { files: 4_000, hits: 500_000 };
 /** In one transaction. */

@@ -1,6 +1,20 @@
+import type { Oid } from '../../../git/ref-name.ts';
 import type { HitClass, Language } from '../../lang/contract.ts';
 import type { FactStore } from '../store/fact-store.ts';
-import type { Classes, Question } from './classifier.ts';
+import type { Room } from '../tree/read-file.ts';
+import type { Hits } from '../words/hits.ts';
+
+export interface Question {
+  oid: Oid;
+  language: Language;
+  name: string;
+  /** Called when its turn comes, so that thousands of files are not held at once. Undefined: the file is gone. */
+  source: (room: Room) => Buffer | undefined;
+  hits: Hits;
+}
+
+/** `skipped` is kept too: asking again would cost the same again. */
+export type Classes = readonly HitClass[] | 'skipped';
 
 interface Packed {
   /** The dozen different classes. */

@@ -4,9 +4,9 @@ import { decodeSource, type HitClass, type Language } from '../../lang/contract.
 import { readPart } from '../tree/read-file.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import type { Hits } from '../words/hits.ts';
-import type { Classes, Question } from './classifier.ts';
 import { CONFIDENCES, type Judge, type Judged } from './confidence.ts';
 import { type Found, symbolId } from './definitions.ts';
+import type { Classes, Question } from './kept-classes.ts';
 import type { Whole } from './paging.ts';
 
 export interface FileHits {
