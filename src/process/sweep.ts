@@ -44,8 +44,12 @@ export async function sweep(tag: string): Promise<Swept> {
 
 /** The tag of what must not outlive this process: it says whose it is. */
 export function ownedTag(tag: string): string {
-  const owner = identify(process.pid);
-  return owner ? [tag, owner.pid, encodeURIComponent(owner.startTime), owner.bootId, namespace()].join('@') : tag;
+  try {
+    const owner = identify(process.pid);
+    return owner ? [tag, owner.pid, encodeURIComponent(owner.startTime), owner.bootId, namespace()].join('@') : tag;
+  } catch {
+    return tag; // no descriptor is left to read it: the start itself says so
+  }
 }
 
 /**
