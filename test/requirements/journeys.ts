@@ -33,12 +33,7 @@ export const journeys = page('journeys', {
   'J-32': { from: '+', says: 'several accepts merge one by one in a queue', status: 'done' },
   'J-33': { from: '+', says: 'any ended run can go on', status: 'done' },
   'J-34': { from: '+', says: '--accept --follow ends after the merge and its exit code tells', status: 'done' },
-  'J-35': {
-    from: '+',
-    says: 'branches of a fork leave nothing behind, and several agents can try one task',
-    status: 'todo',
-    because: 'several agents try one task, are ranked and shown side by side, and taking one drops the others; a read-only review does not rank yet, and the rules for FORK have no journey of their own',
-  },
+  'J-35': { from: '+', says: 'branches of a fork leave nothing behind, and several agents can try one task', status: 'done' },
   'J-36': { from: '+', says: 'checks and reviews of a pull request come back into the run', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-37': { from: '+', says: 'a roster of agents fails over', status: 'done' },
   'J-40': { from: '+', says: 'runs, plans and worktrees come back after the loss of the database', status: 'done' },
