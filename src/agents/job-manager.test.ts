@@ -403,7 +403,7 @@ describe('spawn', () => {
     });
   }
 
-  test('of the 1,001st that waits is queue_full', async () => {
+  verifies('X-60').test('of the 1,001st that waits is queue_full', async () => {
     storage.store.commit(() => {
       for (let n = 0; n < 1000; n++) {
         storage.store.jobs.insert({ job: aJob(ID(n), { cwd: repo, status: 'queued' }), runtime: freshRuntime() });

@@ -105,6 +105,16 @@ describe('a request', () => {
     });
   });
 
+  verifies('X-60').test('is bounded in its text and in its options, and says so', () => {
+    const choices = Array.from({ length: 5_000 }, (_, n) => ({ id: `${n}`, label: `${n}`.repeat(50) }));
+    apply([asks('7', { ...pick('why '.repeat(50_000)), choices })]);
+    const [asked] = storage.store.questions.open();
+    const { cut, choices: shown = [] } = asked?.question ?? {};
+    expect(Buffer.byteLength(JSON.stringify(asked?.question))).toBeLessThanOrEqual(60 * 1024);
+    expect(cut?.isKept).toBe(false);
+    expect(shown.length).toBeLessThan(choices.length);
+  });
+
   verifies('A-41').test('0 and "0" are two requests', () => {
     apply([asks('0', pick('One?')), asks('"0"', pick('Two?'))]);
     say({ option: [1], questionId: '"0"#0' });

@@ -207,7 +207,7 @@ export const errorTable = {
   login_code_used: final(401, 2, '`reef open` gives another code. If it was not you who used it, `reef token rotate` ends what it let in.'),
   bad_host: final(403, 2, 'Use the address that `reef serve` prints; `reef serve --origin https://NAME` adds that of a tunnel.'),
   bad_origin: final(403, 2, 'Only pages of this door may call it. A program that is no page sends no Origin.'),
-  too_many_requests: passing(429, 1, 'Wait a second, then ask again.'),
+  too_many_requests: passing(429, 1, 'Wait a few seconds, then ask again.'),
   port_in_use: final(409, 69, 'Choose another port, as in `reef serve --port 4173`.'),
   remote_shell: final(400, 2, 'Leave --host out and use `ssh -L` or a tunnel with --origin; or add --i-know-this-is-a-remote-shell.'),
   not_found: final(404, 4, 'There is no such operation.'),

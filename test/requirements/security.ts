@@ -37,7 +37,7 @@ export const security = page('security', {
   'X-56': { from: '+', says: 'an answer names the fingerprint it saw, and 100 answers have one effect', status: 'done' },
   'X-57': { from: '+', says: 'a question shows the whole command, its directory, its job and chain', status: 'done' },
   'X-58': { from: '+', says: 'standing grants are stored outside the repository, listed and revocable', status: 'done' },
-  'X-60': { from: '+', says: 'lines, payloads, bodies, depth, questions and queues have caps', status: 'todo', because: 'connections, logins and rates belong to reef serve' },
+  'X-60': { from: '+', says: 'lines, payloads, bodies, depth, questions and queues have caps', status: 'done' },
   'X-65': { from: '+', says: 'MCP servers and tools are approved by hash, and a changed byte suspends them', status: 'todo', because: "servers and custom tools are the user's own configuration; approval of each by hash is not written" },
   'X-66': { from: '+', says: 'descriptions and results are data: capped, printable, labelled', status: 'done' },
   'X-67': { from: '+', says: 'URLs are parsed once, pinned, and private addresses refused', status: 'done' },

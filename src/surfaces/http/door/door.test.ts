@@ -7,6 +7,7 @@ import { type Knock, knock, openTestDoor, type TestDoor } from '../../../../test
 import { JOB_ID } from '../../../../test/support/surfaces/samples.ts';
 import { smallCore } from '../../../../test/support/surfaces/small-core.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
+import { until } from '../../../../test/support/wait.ts';
 
 const opened: TestDoor[] = [];
 async function open(...args: Parameters<typeof openTestDoor>): Promise<TestDoor> {
@@ -293,6 +294,41 @@ verifies('X-60').test('whoever sends slowly is cut off, and connections that say
   expect((await knock(port, { ...op('status', {}), token })).status).toBe(200);
   for (const each of silent) each.destroy();
   await Promise.all(cut);
+});
+
+verifies('X-60').test('calls are answered by the number, and of those who know no token fewer', async () => {
+  const { core } = smallCore(undefined, {
+    wait: (_input, _caller, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  });
+  const { port, token, close } = await open(core);
+  const waiting: ReturnType<typeof knock>[] = [];
+  const wait = (count: number) => {
+    for (let n = 0; n < count; n += 1) waiting.push(knock(port, { ...op('wait', {}), token }));
+  };
+  const stranger = () => said(knock(port, op('status', {})));
+  const person = () => said(knock(port, { ...op('status', {}), token }));
+  wait(64);
+  await until('strangers find no place', async () => (await stranger()) === '503 daemon_busy');
+  expect(await person()).toBe('200 undefined');
+  wait(16);
+  await until('nobody finds a place', async () => (await person()) === '503 daemon_busy');
+  await close();
+  await Promise.allSettled(waiting);
+});
+
+verifies('X-60').test('ten codes a minute may be wrong; those that are right do not count', async () => {
+  const { port, tokens, token } = await open();
+  const login = (code: string) => said(knock(port, { path: '/v1/login', body: { code } }));
+  const right: string[] = [];
+  for (let n = 0; n < 12; n += 1) right.push(await login(tokens.newCode()));
+  expect(right).toEqual(right.map(() => '200 undefined'));
+  const wrong = await Promise.all(Array.from({ length: 30 }, () => login('0'.repeat(32))));
+  const refused = wrong.filter((each) => each === '429 too_many_requests').length;
+  // One more for each six seconds that a slow machine takes.
+  expect(wrong.filter((each) => each === '401 login_code_used')).toHaveLength(30 - refused);
+  expect(refused).toBeGreaterThanOrEqual(15);
+  expect((await knock(port, { ...op('status', {}), token })).status).toBe(200);
 });
 
 test('a defect is answered as internal and logged with its stack', async () => {

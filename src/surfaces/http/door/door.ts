@@ -40,6 +40,8 @@ export interface Door {
 }
 
 const LIMITS: DoorLimits = { headersMs: 10_000, requestMs: 30_000, burst: 400, perSecond: 200 };
+/** Ten a minute: a person mistypes no code, so whoever is wrong more often is guessing. */
+const GUESSES = { burst: 10, perSecond: 10 / 60 };
 const CLOSE_GRACE_MS = 1_000;
 
 /** Listens over TCP. The guards stand in one order on every route: Host, Origin, token, type, size, schema, rate. */
@@ -49,9 +51,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const closing = new AbortController();
   const mcp = lazily(() => options.mcp());
   const rate = new RateLimit(limits, systemClock.monotonicMs);
+  const guesses = new RateLimit(GUESSES, systemClock.monotonicMs);
   const { by, info } = options;
   const metrics = new Metrics({ ...options, caller: { by, surface: 'web' }, version: info().version });
-  const app = routesOf({ ...options, mcp: mcp.get }, { closing: closing.signal, rate, metrics });
+  const app = routesOf({ ...options, mcp: mcp.get }, { closing: closing.signal, rate, guesses, metrics });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer(
     {

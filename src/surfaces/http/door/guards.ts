@@ -87,7 +87,13 @@ export class RateLimit {
     this.#buckets.delete(who);
     this.#buckets.set(who, { left: Math.max(0, filled - 1), at: now });
     this.#forget();
-    if (filled < 1) throw new ReefError('too_many_requests', `More than ${perSecond} calls a second`);
+    if (filled < 1) throw new ReefError('too_many_requests', `More than ${paceOf(perSecond)}`);
+  }
+
+  /** Of a call that does not count after all. */
+  giveBack(who: string): void {
+    const bucket = this.#buckets.get(who);
+    if (bucket) bucket.left = Math.min(this.#limit.burst, bucket.left + 1);
   }
 
   /** The one that called longest ago. */
@@ -98,3 +104,7 @@ export class RateLimit {
 }
 
 const MOST_BUCKETS = 256;
+
+function paceOf(perSecond: number): string {
+  return perSecond < 1 ? `${Math.round(perSecond * 60)} calls a minute` : `${perSecond} calls a second`;
+}

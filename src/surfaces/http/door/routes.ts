@@ -54,6 +54,8 @@ interface Env {
 interface Guards {
   closing: AbortSignal;
   rate: RateLimit;
+  /** Log-ins with a code that lets nobody in. */
+  guesses: RateLimit;
   metrics: Metrics;
 }
 
@@ -105,7 +107,7 @@ const loginSchema = z.strictObject({ code: z.string().max(200) });
 const proofSchema = z.strictObject({ tokenId: z.string().max(64), nonce: z.string().min(16).max(256) });
 
 /** Who logs in has no token yet: a flood of guesses slows down the others who log in, and nobody else. */
-function addLogin(app: Hono<Env>, { tokens }: RouteDeps, { rate }: Guards): void {
+function addLogin(app: Hono<Env>, { tokens }: RouteDeps, { rate, guesses }: Guards): void {
   const unknown = async <S extends z.ZodType>(c: Context<Env>, schema: S): Promise<z.infer<S>> => {
     const input = parsed(schema, await bodyOf(c));
     rate.take('login');
@@ -113,7 +115,10 @@ function addLogin(app: Hono<Env>, { tokens }: RouteDeps, { rate }: Guards): void
   };
   app.post('/v1/login', async (c) => {
     const { code } = await unknown(c, loginSchema);
-    return c.json(await tokens.login(code), 200, NOT_STORED);
+    guesses.take('login');
+    const page = await tokens.login(code);
+    guesses.giveBack('login');
+    return c.json(page, 200, NOT_STORED);
   });
   app.post('/v1/proof', async (c) => {
     const { tokenId, nonce } = await unknown(c, proofSchema);
