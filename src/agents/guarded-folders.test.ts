@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { TestStorage } from '../../test/support/job-storage.ts';
@@ -46,6 +46,20 @@ describe('when something in a sandbox is over, what guards its folder', () => {
     await runner.start();
     await runner.close();
     expect([before, isGuarded()]).toEqual([true, false]);
+  });
+
+  verifies('X-25').test('a link is put back as it was before the first of them', () => {
+    symlinkSync('conf', join(storage.dir, '.codex'));
+    const links = guards.linksOf(storage.dir);
+    storage.addJob(ID, { cwd: storage.dir, sandbox: 'bubblewrap', status: 'running' }, { hasProcess: true, links });
+    rmSync(join(storage.dir, '.codex'));
+    symlinkSync('elsewhere', join(storage.dir, '.codex'));
+    guards.enter(storage.dir)();
+    const during = readlinkSync(join(storage.dir, '.codex'));
+    const gate = guards.enter(storage.dir);
+    storage.change(ID, (tx) => (tx.runtime.hasProcess = false));
+    gate();
+    expect([during, readlinkSync(join(storage.dir, '.codex'))]).toEqual(['elsewhere', 'conf']);
   });
 
   verifies('X-25').test('stays for a gate, and goes with the last', () => {

@@ -138,7 +138,7 @@ export class JobRunner {
         return;
       }
       forgetLaunch(this.#deps, job.id);
-      if (job.sandbox === 'bubblewrap') this.#deps.guards.leave(job.cwd);
+      if (job.sandbox === 'bubblewrap') this.#deps.guards.leave(job.cwd, runtime.links);
       return;
     }
     if (!runtime.hasProcess) return;
@@ -287,7 +287,7 @@ export class JobRunner {
       tx.job.endedAt = tx.now();
       tx.runtime.isLaunching = false;
     });
-    if (now.runtime.isLaunching && job.sandbox === 'bubblewrap') guards.leave(job.cwd);
+    if (now.runtime.isLaunching && job.sandbox === 'bubblewrap') guards.leave(job.cwd, now.runtime.links);
   }
 
   /** Ingested output becomes durable at the latest a second after it was read. */

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../protocol/error-table.ts';
 import type { Budget, Usage } from '../protocol/jobs.ts';
 import type { Json } from './adapter.ts';
+import type { Links } from './guarded-links.ts';
 
 /** Why Reef itself ends a process. `fails` makes the job an error with that code. */
 export interface Ending {
@@ -48,6 +49,8 @@ export interface JobRuntime {
   hasProcess: boolean;
   /** It runs in a sandbox of Reef's, and its network is behind the proxy. */
   isWalled?: boolean;
+  /** Of the guarded names in its folder those that are links, as they were before anything ran there in a sandbox. */
+  links?: Links;
   /** First byte of each raw file that has not been read yet. */
   read: { out: number; err: number };
   adapter: Json;

@@ -19,7 +19,7 @@ import { networkFor } from './network.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
-import { egressSocket, gitMounts, jobDir, jobSocketPath, sandboxFor } from './sandbox.ts';
+import { egressSocket, type GuardedFolders, gitMounts, jobDir, jobSocketPath, sandboxFor } from './sandbox.ts';
 import type { OwnPaths } from './sandbox-home.ts';
 import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
@@ -27,6 +27,7 @@ import type { Timings } from './timings.ts';
 
 export interface LaunchDeps {
   storage: JobStorage;
+  guards: GuardedFolders;
   registry: AdapterRegistry;
   capabilities: Capabilities;
   /** The daemon's own environment: children get what is allowed and named, nothing else. */
@@ -148,7 +149,8 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     const isWalled = job.sandbox === 'bubblewrap' && deps.capabilities.sandboxesNetwork;
-    const own = { isLaunching: true, isWalled, adapter: adapter.initial(request, facts) };
+    const links = job.sandbox === 'bubblewrap' ? deps.guards.linksOf(job.cwd) : {};
+    const own = { isLaunching: true, isWalled, links, adapter: adapter.initial(request, facts) };
     tx.runtime = { ...freshRuntime(tx.runtime), ...own };
     // A terminal reports no turns: it counts as working as long as it exists.
     if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };

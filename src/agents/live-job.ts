@@ -199,8 +199,8 @@ export class LiveJob {
       tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#deps.adapter }));
       noteEnd(tx, end);
     });
-    const { sandbox, cwd } = this.#load().job;
-    if (sandbox === 'bubblewrap') this.#deps.guards.leave(cwd);
+    const { job, runtime } = this.#load();
+    if (job.sandbox === 'bubblewrap') this.#deps.guards.leave(job.cwd, runtime.links);
     this.#delivery?.close();
     await this.#raw.close();
   }

@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Checkout, readCheckout } from '../git/checkout.ts';
 import type { EgressRules } from '../process/egress/rules.ts';
-import { type SandboxSpec, unguard } from '../process/sandbox.ts';
+import { unguard } from '../process/guarded.ts';
+import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Store } from '../store/store.ts';
 import type { AgentDescription } from './adapter.ts';
+import { type Links, linksAmong, putBack } from './guarded-links.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { type OwnPaths, ownHome } from './sandbox-home.ts';
 
@@ -157,7 +159,7 @@ async function branchFolders({ gitDir, commonDir }: Checkout, worktree: string):
 export class GuardedFolders {
   readonly #store: Store;
   /** The folder of each gate. Gates end with the daemon, so they are not stored. */
-  readonly #gates = new Map<symbol, string>();
+  readonly #gates = new Map<symbol, { cwd: string; links: Links }>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -166,21 +168,35 @@ export class GuardedFolders {
   /** A gate begins in the folder; call the result when it is over. */
   enter(cwd: string): () => void {
     const gate = Symbol(cwd);
-    this.#gates.set(gate, cwd);
+    const links = this.linksOf(cwd);
+    this.#gates.set(gate, { cwd, links });
     return () => {
       this.#gates.delete(gate);
-      this.leave(cwd);
+      this.leave(cwd, links);
     };
   }
 
-  leave(cwd: string): void {
-    if ([...this.#gates.values()].includes(cwd)) return;
-    const live = this.#store.jobs.live<JobRuntime>();
-    // A paused job may still have a process, and a queued one may be about to.
-    const isKept = live.some(
-      ({ job, runtime }) =>
-        job.sandbox === 'bubblewrap' && job.cwd === cwd && (runtime.hasProcess || runtime.isLaunching),
-    );
-    if (!isKept) unguard(guardedIn(cwd));
+  /** The links among what is guarded in a folder, as they were before anything ran there. Store them with the launch. */
+  linksOf(cwd: string): Links {
+    return this.#within(cwd)[0] ?? linksAmong(cwd, ['.git', ...GUARDED]);
   }
+
+  leave(cwd: string, links: Links = {}): void {
+    if (this.#within(cwd).length > 0 || !existsSync(cwd)) return;
+    putBack(cwd, links);
+    unguard(guardedIn(cwd));
+  }
+
+  /** Of each gate and each job that is in a sandbox there: a paused job may still have a process, a queued one be about to. */
+  #within(cwd: string): Links[] {
+    const gates = [...this.#gates.values()].filter((gate) => gate.cwd === cwd);
+    const jobs = this.#store.jobs
+      .live<JobRuntime>()
+      .filter(({ job, runtime }) => job.sandbox === 'bubblewrap' && job.cwd === cwd && isInProcess(runtime));
+    return [...gates.map(({ links }) => links), ...jobs.map(({ runtime }) => runtime.links ?? {})];
+  }
+}
+
+function isInProcess({ hasProcess, isLaunching }: JobRuntime): boolean {
+  return hasProcess || isLaunching;
 }

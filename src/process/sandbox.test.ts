@@ -21,10 +21,11 @@ import { verifies } from '../../test/support/verifies.ts';
 import { until } from '../../test/support/wait.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { contained } from './chain.ts';
+import { unguard } from './guarded.ts';
 import { launch } from './launch.ts';
 import { readLaunch } from './launch-folder.ts';
 import { run } from './run.ts';
-import { SANDBOX_BASE, type SandboxSpec, sandboxOptions, unguard } from './sandbox.ts';
+import { SANDBOX_BASE, type SandboxSpec, sandboxOptions } from './sandbox.ts';
 import { endTree } from './tree.ts';
 
 const capabilities = await probeCapabilities();
@@ -128,6 +129,36 @@ describe('in a real sandbox', () => {
     expect(tried).toBe('yes yes yes yes | no no no no no no | no no yes yes no no'.replaceAll(' |', ''));
     expect(readdirSync(at('scratch/tmp'))).toEqual(['new']);
   });
+
+  verifiesInside('X-25').test(
+    'where a guarded link leads is closed too, and the way there cannot be moved',
+    async () => {
+      const folder = temporaryFolder('/var/tmp');
+      const { at, spec } = makeRoom(folder);
+      const inTree = (name: string) => at(`home/worktree/${name}`);
+      mkdirSync(inTree('conf/claude'), { recursive: true });
+      writeFileSync(inTree('conf/claude/settings.json'), 'secret');
+      const links = { '.claude': 'conf/claude', '.codex': 'none/codex', '.vscode': '../../other', '.envrc': '.envrc' };
+      for (const [name, to] of Object.entries(links)) symlinkSync(to, inTree(name));
+      const guarded = [...Object.keys(links), '.mcp.json'].map(inTree);
+      const tried = await inSandbox(folder, { ...spec, hidden: [at('home')], guarded }, [
+        'echo x >.claude/settings.json',
+        'echo x >conf/claude/new',
+        'mv conf moved',
+        'mkdir -p none/codex',
+        'echo x >.codex/x',
+        'echo x >.vscode/x',
+        'echo x >.mcp.json',
+        'echo x >conf/beside',
+        'echo x >new',
+      ]);
+      unguard(guarded);
+      expect({ tried, left: readdirSync(inTree('.')).sort() }).toEqual({
+        tried: 'no no no no no no no yes yes',
+        left: [...Object.keys(links), '.git', 'conf', 'new'].sort(),
+      });
+    },
+  );
 
   verifiesInside('X-135').test('a private copy stands where the real one lies, which stays as it is', async () => {
     const folder = temporaryFolder('/var/tmp');

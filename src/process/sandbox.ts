@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import type { EgressRules } from './egress/rules.ts';
+import { guardedPlace, isFolder, isInside, isNothing } from './guarded.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /**
@@ -21,7 +22,7 @@ export interface SandboxSpec {
   binds?: readonly { from: string; to: string; isReadOnly?: boolean }[];
   /** Files, folders and sockets. An absent one in a writable folder leaves an empty file, which the caller removes. */
   hidden: readonly string[];
-  /** Cannot be changed. One that is absent is an empty folder meanwhile, which `unguard` removes. */
+  /** Cannot be changed. One that is absent is an empty folder meanwhile, which `unguard` removes; a link is guarded where it leads. */
   guarded?: readonly string[];
   /** `host` keeps abstract sockets reachable as well; the others close those. */
   network: 'host' | 'none' | EgressRules;
@@ -61,15 +62,14 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): { options: strin
   const hidden = [...new Set(spec.hidden.map(resolveLinks))]
     .filter((path) => existsSync(path) || isInside(path, writable))
     .filter((path) => !home.includes(path));
-  const guarded = (spec.guarded ?? []).map(resolveLinks).filter((path) => isInside(path, writable));
-  const absent = guarded.filter(isNothing);
-  const readOnly = guarded.filter((path) => !isNothing(path)).map((path) => ({ from: path, path }));
   const bare = [...spec.hidden, ...home]; // where no link of the user's leads anywhere
   const named = (spec.readOnly ?? []).map((path) => ({ from: existing(path), path: placeOf(path, bare) }));
+  const { guarded, absent, held } = guards(spec, { writable, closed: [...named.map(({ path }) => path), ...hidden] });
+  const readOnly = guarded.map((path) => ({ from: path, path }));
   const mounts = [
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
     ...home.map((path) => ({ path, options: ['--bind', ownHome, path] })),
-    ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
+    ...[...writable, ...held].map((path) => ({ path, options: ['--bind', path, path] })),
     ...[...named, ...readOnly].map(({ from, path }) => ({ path, options: ['--ro-bind', from, path] })),
     ...(spec.binds ?? []).flatMap(({ from, to, isReadOnly = false }) => {
       const path = placeOf(to, bare);
@@ -91,15 +91,34 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): { options: strin
   return { options, filter };
 }
 
-/** Removes the empty folders that stood for absent ones. Call it after the last program that they guarded against. */
-export function unguard(guarded: readonly string[]): void {
-  for (const path of guarded) {
-    try {
-      rmdirSync(path);
-    } catch {
-      // a file, not empty or absent: it is not ours
-    }
-  }
+/**
+ * A guarded link can be replaced, which `putBack` undoes. Where it leads is closed like every guarded place, and the folders on
+ * the way are held: the place of a mount cannot be moved.
+ */
+function guards(spec: SandboxSpec, { writable, closed }: { writable: readonly string[]; closed: readonly string[] }) {
+  const isOpen = (path: string, walls: readonly string[]) =>
+    deepest(path, writable) > deepest(path, walls) && !walls.includes(path);
+  const found = (spec.guarded ?? []).map((path) => ({
+    literal: resolveLinks(dirname(path)),
+    place: guardedPlace(path),
+  }));
+  const places = found.flatMap(({ place }) => (place !== undefined && isInside(place, writable) ? [place] : []));
+  const guarded = [...new Set(places.filter((path) => !isNothing(path)))];
+  const walls = [...closed, ...guarded];
+  const absent = [...new Set(places.filter((path) => isNothing(path) && isOpen(path, walls)))];
+  const onTheWay = found.flatMap(({ literal, place }) => {
+    const folders: string[] = [];
+    for (let at = dirname(place ?? literal); isInside(at, writable) && at !== literal; at = dirname(at))
+      folders.push(at);
+    return folders;
+  });
+  const held = [...new Set(onTheWay)].filter((path) => isOpen(path, walls) && !writable.includes(path));
+  return { guarded, absent, held };
+}
+
+/** Of the folders around a path, how long the name of the innermost is. */
+function deepest(path: string, folders: readonly string[]): number {
+  return Math.max(-1, ...folders.filter((folder) => path.startsWith(`${folder}/`)).map(({ length }) => length));
 }
 
 /** An empty regular file hides better than /dev/null, which programs find unreadable and then fail. */
@@ -129,17 +148,4 @@ function resolveLinks(path: string): string {
 function placeOf(path: string, hidden: readonly string[]): string {
   const folder = hidden.find((each) => path.startsWith(`${each}/`) && isFolder(resolveLinks(each)));
   return folder === undefined ? resolveLinks(path) : join(resolveLinks(folder), path.slice(folder.length));
-}
-
-function isInside(path: string, folders: readonly string[]): boolean {
-  return folders.some((folder) => path.startsWith(`${folder}/`));
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/** An empty folder counts as nothing: another sandbox may have put it there. */
-function isNothing(path: string): boolean {
-  return !existsSync(path) || (isFolder(path) && readdirSync(path).length === 0);
 }

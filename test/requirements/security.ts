@@ -18,7 +18,7 @@ export const security = page('security', {
   'X-22': { from: '+', says: 'the sandbox in effect is shown and never silently dropped; --yes needs one', status: 'done' },
   'X-23': { from: '+', says: 'in the sandbox only the worktree, a temporary folder and agent state are writable, and sockets are masked', status: 'done' },
   'X-24': { from: '+', says: 'git in the sandbox can commit to its own branch and change nothing else', status: 'done' },
-  'X-25': { from: '+', says: 'protected paths are protected even when absent', status: 'todo', because: 'proved for the names that programs act on and an absent .git; one that is a symlink is not guarded' },
+  'X-25': { from: '+', says: 'protected paths are protected even when absent', status: 'done' },
   'X-26': { from: '+', says: 'roots come from the job record, and a cwd outside is path_outside_worktree', status: 'done' },
   'X-27': { from: '+', says: 'gates, setup scripts and analysis servers run in the sandbox too', status: 'done' },
   'X-30': { from: '+', says: 'every git call goes through one hardened command', status: 'done' },

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
@@ -141,6 +141,31 @@ boxed('X-25', 'X-114').test(
     expect(readdirSync(job.cwd).sort()).toEqual(['.git', '.vscode', 'a.txt', 'b.txt']);
     const { files } = await rig.world.client.call('diff', { id: job.worktree ?? '' });
     expect(files.map(({ path }) => path)).toEqual(['b.txt']);
+  },
+  SLOW_MS,
+);
+
+boxed('X-25').test(
+  'a link that programs act on is what it was when the job has ended, and what was put in its place is aside',
+  async () => {
+    const linked = (name: string, to: string) => symlinkSync(to, join(rig.world.repository, name));
+    rig.write({ 'conf/settings.json': '{}' });
+    linked('.claude', 'conf');
+    linked('.envrc', 'absent');
+    rig.git('add', '-A');
+    rig.git('commit', '-qm', 'links');
+    const lines = [
+      'rm .claude && mkdir .claude && echo x > .claude/settings.json',
+      'rm .envrc',
+      'echo x > conf/settings.json',
+      'mv conf moved',
+      'echo b > b.txt',
+    ];
+    const { job, said } = await ended(await start('links', lines, '--worktree'));
+    expect(said.map((text) => /exit (\d+)/.exec(text)?.[1] === '0')).toEqual([true, true, false, false, true]);
+    expect(['.claude', '.envrc'].map((name) => readlinkSync(join(job.cwd, name)))).toEqual(['conf', 'absent']);
+    const { files } = await rig.world.client.call('diff', { id: job.worktree ?? '' });
+    expect(files.map(({ path }) => path).sort()).toEqual(['.claude.replaced/settings.json', 'b.txt']);
   },
   SLOW_MS,
 );
