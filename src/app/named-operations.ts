@@ -21,6 +21,7 @@ const PARTS: Record<WithId, Kind | 'other'> = {
     run_compare: 'run',
     run_review: 'run',
     run_control: 'run',
+    run_from_pr: 'run',
     run_replay: 'run',
     run_log: 'run',
   },

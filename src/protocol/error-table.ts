@@ -190,6 +190,7 @@ export const errorTable = {
   push_refused: passing(502, 1, 'Mend what git says and repeat the command, or push it by hand as the message shows.'),
   nothing_to_push: final(409, 1, '`reef worktree diff ID` shows what a worktree changes.'),
   forge_refused: passing(502, 1, 'The branch is pushed. Mend what the program says and repeat the command, or open the pull request by hand.'),
+  nothing_from_forge: final(409, 1, '`reef worktree pr ID` opens a pull request, pushes what is new, and shows its checks.'),
   prune_refused: final(409, 1, 'Accept, discard or hold it instead: prune never removes unmerged work.'),
   kept_not_found: final(404, 4, '`git for-each-ref refs/reef` lists the work that is kept.'),
   // daemon and home

@@ -184,6 +184,25 @@ const run_control = operation({
   output: runSummarySchema,
 });
 
+const run_from_pr = operation({
+  effect: 'acts',
+  for: ['person'],
+  noTool: 'what a forge says is brought back by people',
+  rest: { method: 'POST', path: '/v1/runs/:id/from-pr' },
+  summary: 'Go on with a run on what the checks and reviewers of its pull request found.',
+  input: z.strictObject({
+    id,
+    guidance: z.string().min(1).max(1_048_576).optional().describe('What the next agent should know besides'),
+    key: z.string().min(1).max(200).optional(),
+  }),
+  output: z.strictObject({
+    signals: z.array(z.enum(['SIGNAL:CI_FAILED', 'SIGNAL:REVIEW_CHANGES'])),
+    /** A line for each check and each remark. */
+    told: z.array(text),
+    run: runSummarySchema,
+  }),
+});
+
 const run_replay = operation({
   effect: 'reads',
   for: ['person'],
@@ -286,6 +305,7 @@ export const runOperations = {
   run_compare,
   run_review,
   run_control,
+  run_from_pr,
   run_replay,
   run_log,
   block_result,

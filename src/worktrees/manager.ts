@@ -23,6 +23,7 @@ import { Background } from './background.ts';
 import { type PruneOptions, prune, retryLeftovers } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
 import { type Deps, layoutNow, type ManagerOptions, openDeps, type Settings } from './deps.ts';
+import { type PullRequestNews, readNews } from './forge/news.ts';
 import { openPullRequest, refreshPullRequests } from './forge/pull-request.ts';
 import { pushWorktree } from './forge/push.ts';
 import { enterBranch, mergeBack } from './fork.ts';
@@ -390,6 +391,16 @@ export class GitWorktreeManager {
   async pullRequest(text: string, options: PullRequestOptions): Promise<OpenedPullRequest> {
     const id = this.idOf(text);
     return this.#alone(id, () => openPullRequest(this.#deps, id, options));
+  }
+
+  /** What the checks and the reviewers of its pull request ask for. */
+  pullRequestNews(text: string): Promise<PullRequestNews> {
+    return readNews(this.#deps, this.idOf(text));
+  }
+
+  /** What came back up to then is not brought back again. */
+  noteHeard(id: string, heard: string): void {
+    this.#deps.records.change(id, (now) => ({ ...now, heard }));
   }
 
   /** Asks the forges about open pull requests that nobody has looked at for a while. */

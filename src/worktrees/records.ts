@@ -47,6 +47,8 @@ export interface StoredWorktree extends WorktreeRecord {
   /** What lies at a remote, on a branch of its own. */
   pushed?: { remote: string; branch: string; commit: Oid; tree: Oid };
   pr?: PullRequest & ForgeRepository;
+  /** When the newest remark was written that came back from the pull request. */
+  heard?: string;
   /** The ref that holds its work while it has no folder. */
   keptOn?: string;
   failure?: { code: string; message: string };

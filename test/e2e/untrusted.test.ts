@@ -57,6 +57,7 @@ const typed = (agent: string): string[][] => [
   ...['approve', 'resume', 'retry', 'skip', 'continue', 'abort', 'hold', 'step', 'go', 'replay'].map((verb) => [
     ...['run', verb, '@last'],
   ]),
+  ['run', 'continue', '@last', '--from-pr'],
   ...[['workflow', 'check'], ['workflow', 'schema'], ['workflow', 'init', 'mine'], ['conflicts'], ['state']],
   ...[
     ['state', 'artifact', 'a:1'],

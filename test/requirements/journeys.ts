@@ -34,7 +34,7 @@ export const journeys = page('journeys', {
   'J-33': { from: '+', says: 'any ended run can go on', status: 'done' },
   'J-34': { from: '+', says: '--accept --follow ends after the merge and its exit code tells', status: 'done' },
   'J-35': { from: '+', says: 'branches of a fork leave nothing behind, and several agents can try one task', status: 'done' },
-  'J-36': { from: '+', says: 'checks and reviews of a pull request come back into the run', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-36': { from: '+', says: 'checks and reviews of a pull request come back into the run', status: 'done' },
   'J-37': { from: '+', says: 'a roster of agents fails over', status: 'done' },
   'J-40': { from: '+', says: 'runs, plans and worktrees come back after the loss of the database', status: 'done' },
   'J-41': { from: '+', says: 'a cursor from before a reset is told', status: 'todo', because: 'a cursor beyond the new log is told (cursor_unknown) by output, events and the stream; one that the new log has grown past is not' },

@@ -56,6 +56,7 @@ const LONG: readonly OperationName[] = [
   'worktree_update',
   'worktree_push',
   'worktree_pr',
+  'run_from_pr',
   'worktree_setup',
   'worktree_create',
 ];

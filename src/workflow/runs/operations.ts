@@ -182,6 +182,17 @@ export class RunOperations implements RunCore {
     return this.#deps.status.summary(findRun(this.#deps.store, run.id));
   }
 
+  /** What a forge says is for the agent of the next visit, like the guidance of a person. */
+  async run_from_pr(request: OperationRequest<'run_from_pr'>, caller: Caller): Promise<OperationOutput<'run_from_pr'>> {
+    const { store, worktrees, status, redact } = this.#deps;
+    const run = findRun(store, request.id);
+    const { guidance: said, heard, signals, told } = redact(await worktrees.pullRequestNews(run.worktreeId));
+    const guidance = request.guidance === undefined ? said : `${request.guidance}\n\n${said}`;
+    const going = await this.#continue(run, { ...request, verb: 'continue', guidance }, caller);
+    if (heard !== undefined) worktrees.noteHeard(run.worktreeId, heard);
+    return redact({ signals, told, run: await status.summary(going) });
+  }
+
   /** One that halted is resumed, one whose worktree could not be made is tried again, one that has ended goes on as another run. */
   async #continue(run: StoredRun, request: OperationRequest<'run_control'>, caller: Caller): Promise<StoredRun> {
     const { starter, status, worktrees, store } = this.#deps;

@@ -3,6 +3,7 @@ import { parseJson } from '../../base/safe-json.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { PullRequest } from '../../protocol/worktrees.ts';
 import type { AsUser } from '../deps.ts';
+import { type Ask, githubLog, githubWords, type Words } from './github-words.ts';
 import type { ForgeRepository } from './remote.ts';
 
 export interface NewPullRequest {
@@ -25,6 +26,9 @@ interface ForgeProgram {
   create(repository: ForgeRepository, wanted: NewPullRequest): string[];
   /** Where a person opens one on the page. */
   page(repository: ForgeRepository, wanted: Pick<NewPullRequest, 'branch' | 'target'>): string;
+  /** Absent: of this forge only the checks are read. */
+  words?(ask: Ask, repository: ForgeRepository, number: number): Promise<Words | undefined>;
+  failedLog?(ask: Ask, repository: ForgeRepository, check: Check): Promise<string | undefined>;
 }
 
 const text = z.string().max(10_000);
@@ -89,6 +93,8 @@ const github: ForgeProgram = {
   ],
   page: ({ host, path }, { branch, target }) =>
     `https://${host}/${path}/compare/${encodeRef(target)}...${encodeRef(branch)}?expand=1`,
+  words: githubWords,
+  failedLog: githubLog,
 };
 
 const REVIEWS: Record<string, PullRequest['review']> = {
@@ -169,6 +175,24 @@ export class Forge {
     if (said?.code !== 0) return undefined;
     return this.#read(said.stdout);
   }
+
+  /** What people wrote about it. */
+  async words(number: number): Promise<Words> {
+    const { words } = this.#program;
+    if (!words) return { remarks: [], ofStrangers: 0 };
+    const said = await words(this.#ask, this.#repository, number);
+    if (said) return said;
+    throw new ReefError('forge_refused', `${this.program} does not say what was written about #${number}.`);
+  }
+
+  async failedLog(check: Check): Promise<string | undefined> {
+    return this.#program.failedLog?.(this.#ask, this.#repository, check);
+  }
+
+  #ask: Ask = async (args) => {
+    const said = await this.#asUser(this.program, args, { timeoutMs: ASK_MS });
+    return said?.code === 0 ? said.stdout : undefined;
+  };
 
   async create(wanted: NewPullRequest): Promise<void> {
     const args = this.#program.create(this.#repository, wanted);

@@ -10,7 +10,8 @@ const FLAGS = {
   'pr view': { values: ['--repo', '--json'], bare: [] },
   'pr create': { values: ['--repo', '--head', '--base', '--title', '--body-file'], bare: ['--draft'] },
   'auth status': { values: ['--hostname'], bare: [] },
-  api: { values: [], bare: ['--paginate'] },
+  'run view': { values: ['--job', '--repo'], bare: ['--log-failed'] },
+  api: { values: ['--hostname'], bare: [] },
 };
 const FIELDS = ['number', 'url', 'state', 'reviewDecision', 'statusCheckRollup', 'reviews', 'comments', 'headRefOid'];
 
@@ -40,7 +41,7 @@ for (const left = words.slice(name.split(' ').length); left.length > 0; ) {
   else if (word.startsWith('--')) fail(`unknown flag: ${word}`);
   else rest.push(word);
 }
-const pullOf = (branch) => forge.pulls.findLast((each) => each.head === branch);
+const pullOf = (name) => forge.pulls.findLast((each) => each.head === name || String(each.number) === name);
 
 if (name === 'pr view') {
   const pull = pullOf(rest[0]) ?? fail(`no pull requests found for branch "${rest[0]}"`);
@@ -62,5 +63,7 @@ if (name === 'pr create') {
   process.stderr.write(`\nCreating pull request for ${head} into ${base} in ${owner}/${repository}\n\n`);
   process.stdout.write(`${url}\n`);
 }
+if (name === 'run view')
+  process.stdout.write(forge.logs?.[flags['--job']] ?? fail('failed to get run log: log not found'));
 if (name === 'auth status') process.exit(forge.hosts?.includes(flags['--hostname']) ? 0 : 1);
-if (name === 'api') process.stdout.write(JSON.stringify(forge.api?.[rest[0]] ?? []));
+if (name === 'api') process.stdout.write(JSON.stringify(forge.api?.[rest[0].split('?')[0]] ?? []));

@@ -25,6 +25,8 @@ export interface StandInForge {
   pulls(): Pull[];
   /** What happens at the forge: somebody reviews, a check ends. */
   change(what: (pull: Pull) => Partial<Pull>): void;
+  /** What else it answers: logs by their job, `api` by its path. */
+  hold(more: { logs?: Record<string, string>; api?: Record<string, object[]> }): void;
   calls(): { words: string[]; input?: string }[];
 }
 
@@ -53,6 +55,7 @@ export function standInForge(rig: RunsRig): StandInForge {
       const { pulls, ...rest } = read();
       writeFileSync(file, JSON.stringify({ ...rest, pulls: pulls.map((pull) => ({ ...pull, ...what(pull) })) }));
     },
+    hold: (more) => writeFileSync(file, JSON.stringify({ ...read(), ...more })),
     calls: () =>
       readFileSync(join(folder, 'calls.jsonl'), 'utf8')
         .trim()

@@ -110,6 +110,11 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     run_compare: async () => ({ task: sampleRun().task, attempts: [] }),
     run_review: async () => ({ runId: sampleRun().runId, jobId: 'job' }),
     run_control: async () => sampleRun({ status: 'running' }),
+    run_from_pr: async () => ({
+      signals: ['SIGNAL:CI_FAILED'],
+      told: ['e2e failed'],
+      run: sampleRun({ status: 'running' }),
+    }),
     run_replay: async () => ({ runId: sampleRun().runId, walked: 'success', recorded: 'success', isSame: true }),
     run_log: async () => ({ runId: sampleRun().runId, visits: [] }),
     block_result: async () => ({ taken: true }),

@@ -1,6 +1,8 @@
+import { printable } from '../../../base/printable.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
+import { openedPullRequest } from '../../render/pull-request.ts';
 import { parseSeconds } from '../../render/quantities.ts';
 import { runDetails, runOutcome, runTable } from '../../render/run.ts';
 import { type RunLog, visitText } from '../../render/run-log.ts';
@@ -106,10 +108,12 @@ interface ControlOptions {
   visit?: number;
   branch?: string;
   follow?: true;
+  fromPr?: true;
 }
 
 export function controlRun(verb: Verb): Command<ControlOptions> {
-  return async (cli, [id = '', guidance], { follow: isFollowed, ...options }) => {
+  return async (cli, [id = '', guidance], { follow: isFollowed, fromPr, ...options }) => {
+    if (fromPr) return continueFromPr(cli, [id, guidance], isFollowed);
     const input = { id, verb, guidance: await textArgument(cli, guidance), ...options };
     const client = cli.client();
     const before = isFollowed && !cli.json ? await toldUntilNow(cli, client, id) : undefined;
@@ -119,6 +123,31 @@ export function controlRun(verb: Verb): Command<ControlOptions> {
     cli.print(summary, () => `${summary.runId}  ${summary.status}${summary.because ? `: ${summary.because}` : ''}`);
     return 0;
   };
+}
+
+/** What the pull request says goes to the agent, and what became of it goes to the pull request. */
+async function continueFromPr(
+  cli: Cli,
+  [id = '', text]: readonly (string | undefined)[],
+  isFollowed?: true,
+): Promise<number> {
+  const client = cli.client();
+  const before = isFollowed && !cli.json ? await toldUntilNow(cli, client, id) : undefined;
+  const back = await client.call('run_from_pr', { id, guidance: await textArgument(cli, text) });
+  const { runId, status } = back.run;
+  const push = `reef worktree pr ${runId}`;
+  const lines = [back.signals.join(' '), ...back.told.map((line) => `  ${printable(line)}`)];
+  if (!isFollowed) {
+    cli.print(back, () => [...lines, `${runId}  ${status}`].join('\n'));
+    if (!cli.json) cli.talk(`  ${push}  push the new work when it has ended`);
+    return 0;
+  }
+  if (!cli.json) cli.out(lines.join('\n'));
+  const code = await follow(cli, client, runId, before?.runId === runId ? before.log : undefined);
+  if (code !== 0) return code;
+  const pushed = await client.call('worktree_pr', { id: runId });
+  if (!cli.json) cli.out(openedPullRequest(pushed, cli.style));
+  return 0;
 }
 
 /** At a terminal, whoever has watched a run succeed is asked whether to merge it. */

@@ -100,6 +100,11 @@ function controlCommands(task: Command, run: Run): void {
       .option('--visit <n>', 'which visit of that block', wholeNumber)
       .option('--branch <branch>', 'which branch of a fork');
     if (!ENDS.has(verb)) command.option('--follow', 'print what goes on until the run ends or asks something');
+    if (verb === 'continue')
+      command.option(
+        '--from-pr',
+        'on the failed checks and new remarks of its pull request; with --follow, push the new work',
+      );
     if (verb === 'skip') command.option('--signal <signal>', 'what the block counts as (default: SIGNAL:SUCCESS)');
     const load = async () => ({ control: (await import('../commands/run.ts')).controlRun(verb) });
     definer(run, load)(command, 'control');
