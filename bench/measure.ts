@@ -41,6 +41,25 @@ export function printRows(title: string, rows: Row[]): boolean {
   return isMet;
 }
 
+export interface Limit {
+  what: string;
+  measured: number;
+  most: number;
+  unit: string;
+}
+
+/** What has to hold on every machine by itself. */
+export function printLimits(title: string, limits: Limit[]): boolean {
+  console.log(`\n${title}`);
+  for (const { what, measured, most, unit } of limits) {
+    const promise = `≤ ${format(most)} ${unit}`;
+    console.log(
+      `  ${what.padEnd(62)} ${`${format(measured)} ${unit}`.padStart(14)}  ${promise}${measured <= most ? '' : ' ✗'}`,
+    );
+  }
+  return limits.every(({ measured, most }) => measured <= most);
+}
+
 function format(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
 }

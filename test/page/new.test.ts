@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { enter, inChromium, pageTests, untilThereIs } from './page-rig.ts';
+import { enter } from './enter.ts';
+import { inChromium, pageTests, untilThereIs } from './page-rig.ts';
 import { begun, makeProject } from './project-rig.ts';
 
 /** A new task: described, compared with what is at work while it is written, and started. */

@@ -6,6 +6,7 @@ import type { OperationInput } from '../../src/protocol/operations.ts';
 import { makeWorld, type World } from '../e2e/harness.ts';
 import { verifies } from '../support/verifies.ts';
 import { hasChromium, startChromium } from './chromium.ts';
+import { enter } from './enter.ts';
 
 /** Reached only by what never comes: other tests use the machine as well. */
 export const PATIENCE_MS = 60_000;
@@ -89,13 +90,6 @@ export function pageTests(): {
       return { world, address, spawn, touch, blank, signIn };
     },
   };
-}
-
-/** Through the address that `reef open` prints. */
-export async function enter(page: Page, { client }: World, path = '/'): Promise<void> {
-  const { address, code } = await client.door({ do: 'login' });
-  await page.goto(`${address}${path}#code=${code}`);
-  await page.getByText('Live', { exact: true }).waitFor();
 }
 
 async function openTab(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Tab> {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { until } from '../support/wait.ts';
-import { enter, inChromium, pageTests, untilThereIs } from './page-rig.ts';
+import { enter } from './enter.ts';
+import { inChromium, pageTests, untilThereIs } from './page-rig.ts';
 import { ADDS, begun, makeProject, SUBTRACTS, worked, writes } from './project-rig.ts';
 
 /** The screens of worktrees: what agents changed, looked at, commented on, judged and merged. */

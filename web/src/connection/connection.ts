@@ -29,9 +29,13 @@ export const isLive = computed(() => phase.value === 'live');
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
+/** A daemon that is started anew is there within seconds and found at once; one that stays away costs little. */
+const SOON_BACK_MS = 20_000;
 
 type EventReader = (event: AgentEvent) => void;
 type ChangeReader = (change: Change) => void;
+
+const isSoonAfterLoss = () => Date.now() - (lostSince.peek()?.getTime() ?? 0) < SOON_BACK_MS;
 
 /** One connection to the daemon: signs in, follows the event stream, and comes back by itself when it is lost. */
 class Connection {
@@ -137,7 +141,7 @@ class Connection {
       this.#lose();
       if (phase.peek() === 'starting') this.#loseAtStart();
       await this.#pause(pauseMs);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      if (!isSoonAfterLoss()) pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }
   }
 

@@ -1,0 +1,118 @@
+import type { Page } from 'playwright-core';
+import { median, printLimits } from '../measure.ts';
+import { LAST_WORDS, longJob, type PageBench, withPage } from './rig.ts';
+
+const EVENTS = 10_000;
+const MANY_EVENTS = 50_000;
+const ROUNDS = 7;
+const SCROLL_MS = 10_000;
+const WHEEL_PX = 1_200;
+
+/** From the click to the frame that shows the last row. */
+const WATCH_TAIL = `window.painted = new Promise((done) => addEventListener('click', () => {
+  const begun = performance.now();
+  const look = () => [...document.querySelectorAll('.row')].some((row) => row.textContent.includes('${LAST_WORDS}'))
+    ? requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)))
+    : requestAnimationFrame(look);
+  look();
+}, { capture: true, once: true }))`;
+
+const WATCH_FRAMES = `window.seen = { longest: 0, late: 0, frames: 0, rows: 0 };
+window.stop = false;
+(() => {
+  let last = performance.now();
+  const frame = (at) => {
+    const took = at - last;
+    last = at;
+    seen.frames++;
+    seen.longest = Math.max(seen.longest, took);
+    if (took > 50) seen.late++;
+    seen.rows = Math.max(seen.rows, document.querySelectorAll('.row').length);
+    if (!window.stop) requestAnimationFrame(frame);
+  };
+  requestAnimationFrame((at) => { last = at; requestAnimationFrame(frame); });
+})()`;
+
+interface Seen {
+  longest: number;
+  late: number;
+  frames: number;
+  rows: number;
+}
+
+/** A long job opens at its tail and is scrolled. */
+export async function benchTimeline(): Promise<boolean> {
+  return withPage(async (bench) => {
+    const { page } = bench;
+    await longJob(bench, EVENTS);
+    const paints: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      await page.getByRole('link', { name: 'Now', exact: true }).click();
+      const link = page.getByRole('link', { name: 'Store the orders' });
+      await link.waitFor();
+      await page.evaluate(WATCH_TAIL);
+      await link.click();
+      paints.push(Number(await page.evaluate('window.painted')));
+    }
+    const seen = await scrolled(page);
+    await page.goto(`${bench.address}/assets/none`);
+    await page.evaluate(
+      "document.body.innerHTML = '<p>One line of a page that does nothing.</p>'.repeat(5000), scrollTo(0, 1e9)",
+    );
+    const bare = await scrolled(page);
+    console.log(`\n${JSON.stringify({ paints, seen, bare })}`);
+    return printLimits(`A job of ${EVENTS.toLocaleString('en')} events`, [
+      { what: 'its tail painted, the first time', measured: paints[0] ?? Number.NaN, most: 200, unit: 'ms' },
+      { what: 'its tail painted, median', measured: median(paints), most: 200, unit: 'ms' },
+      { what: 'rows in the document', measured: seen.rows, most: 400, unit: 'rows' },
+      { what: 'longest frame in 10 s of scrolling', measured: seen.longest, most: 50, unit: 'ms' },
+    ]);
+  });
+}
+
+async function scrolled(page: Page): Promise<Seen> {
+  await page.mouse.move(640, 450);
+  await page.evaluate(WATCH_FRAMES);
+  const end = Date.now() + SCROLL_MS;
+  while (Date.now() < end) {
+    await page.mouse.wheel(0, -WHEEL_PX);
+    await page.waitForTimeout(16);
+  }
+  await page.evaluate('window.stop = true');
+  return (await page.evaluate('window.seen')) as Seen;
+}
+
+/** All of a very long job was read, and what it keeps is counted after a collection. */
+export async function benchMemory(): Promise<boolean> {
+  return withPage(async (bench) => {
+    const { page, cdp, address } = bench;
+    const id = await longJob(bench, MANY_EVENTS);
+    const before = await heapMb(bench);
+    await page.goto(`${address}/jobs/${id}`);
+    await page.getByText(LAST_WORDS).waitFor();
+    // Its plot is of all turns, so the first event is read.
+    await page.getByRole('tab', { name: 'Tokens' }).click();
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/op/output')) reads++;
+    });
+    for (let last = -1; last !== reads; ) {
+      last = reads;
+      await page.waitForTimeout(3_000);
+    }
+    await page.getByRole('tab', { name: 'Timeline' }).click();
+    await page.getByText(LAST_WORDS).waitFor();
+    await cdp.send('HeapProfiler.enable');
+    const after = await heapMb(bench);
+    console.log({ reads, before, after });
+    return printLimits(`A job of ${MANY_EVENTS.toLocaleString('en')} events`, [
+      { what: 'heap of the whole page', measured: after, most: 60, unit: 'MB' },
+    ]);
+  });
+}
+
+async function heapMb({ cdp }: PageBench): Promise<number> {
+  await cdp.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await cdp.send('Runtime.getHeapUsage');
+  return usedSize / 1_000_000;
+}
