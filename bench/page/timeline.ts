@@ -8,25 +8,23 @@ const ROUNDS = 7;
 const SCROLL_MS = 10_000;
 const WHEEL_PX = 1_200;
 
-/** From the click to the frame that shows the last row. */
-const WATCH_TAIL = `window.painted = new Promise((done) => addEventListener('click', () => {
+/** From the click to the frame that shows the last row. What is evaluated must not be the promise: that would be waited for. */
+const WATCH_TAIL = `void (window.painted = new Promise((done) => addEventListener('click', () => {
   const begun = performance.now();
   const look = () => [...document.querySelectorAll('.row')].some((row) => row.textContent.includes('${LAST_WORDS}'))
     ? requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)))
     : requestAnimationFrame(look);
   look();
-}, { capture: true, once: true }))`;
+}, { capture: true, once: true })))`;
 
-const WATCH_FRAMES = `window.seen = { longest: 0, late: 0, frames: 0, rows: 0 };
+const WATCH_FRAMES = `window.seen = { longest: 0, rows: 0 };
 window.stop = false;
 (() => {
   let last = performance.now();
   const frame = (at) => {
     const took = at - last;
     last = at;
-    seen.frames++;
     seen.longest = Math.max(seen.longest, took);
-    if (took > 50) seen.late++;
     seen.rows = Math.max(seen.rows, document.querySelectorAll('.row').length);
     if (!window.stop) requestAnimationFrame(frame);
   };
@@ -35,8 +33,6 @@ window.stop = false;
 
 interface Seen {
   longest: number;
-  late: number;
-  frames: number;
   rows: number;
 }
 
@@ -60,12 +56,16 @@ export async function benchTimeline(): Promise<boolean> {
       "document.body.innerHTML = '<p>One line of a page that does nothing.</p>'.repeat(5000), scrollTo(0, 1e9)",
     );
     const bare = await scrolled(page);
-    console.log(`\n${JSON.stringify({ paints, seen, bare })}`);
     return printLimits(`A job of ${EVENTS.toLocaleString('en')} events`, [
       { what: 'its tail painted, the first time', measured: paints[0] ?? Number.NaN, most: 200, unit: 'ms' },
       { what: 'its tail painted, median', measured: median(paints), most: 200, unit: 'ms' },
       { what: 'rows in the document', measured: seen.rows, most: 400, unit: 'rows' },
-      { what: 'longest frame in 10 s of scrolling', measured: seen.longest, most: 50, unit: 'ms' },
+      {
+        what: `longest frame in 10 s of scrolling (a bare page: ${Math.round(bare.longest)} ms)`,
+        measured: seen.longest,
+        most: 50,
+        unit: 'ms',
+      },
     ]);
   });
 }
@@ -87,7 +87,6 @@ export async function benchMemory(): Promise<boolean> {
   return withPage(async (bench) => {
     const { page, cdp, address } = bench;
     const id = await longJob(bench, MANY_EVENTS);
-    const before = await heapMb(bench);
     await page.goto(`${address}/jobs/${id}`);
     await page.getByText(LAST_WORDS).waitFor();
     // Its plot is of all turns, so the first event is read.
@@ -104,7 +103,6 @@ export async function benchMemory(): Promise<boolean> {
     await page.getByText(LAST_WORDS).waitFor();
     await cdp.send('HeapProfiler.enable');
     const after = await heapMb(bench);
-    console.log({ reads, before, after });
     return printLimits(`A job of ${MANY_EVENTS.toLocaleString('en')} events`, [
       { what: 'heap of the whole page', measured: after, most: 60, unit: 'MB' },
     ]);

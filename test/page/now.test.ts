@@ -1,10 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { ROOT } from '../support/source-files.ts';
 import { inChromium, pageTests, untilThereIs } from './page-rig.ts';
+import { weightOf } from './weight.ts';
 
 /** The first screen: what needs a person, what works, what waits and what has ended. */
 
@@ -107,16 +104,9 @@ inChromium('U-36', 'U-43').test(
     const { signIn } = await rig();
     const { page } = await signIn();
     await page.getByRole('heading', { name: 'Nothing is at work' }).waitFor();
-    const loaded = (await page.evaluate(
-      `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith('/v1/'))`,
-    )) as string[];
-    const folder = join(ROOT, 'dist/web');
-    const packed = (files: readonly string[]) =>
-      files.reduce((sum, file) => sum + gzipSync(readFileSync(join(folder, file))).length, 0);
-    const files = ['index.html', ...loaded.map((path) => path.slice(1))];
-    expect(files.length).toBeLessThanOrEqual(5);
-    expect(packed(files)).toBeLessThanOrEqual(60_000);
-    const every = readdirSync(join(folder, 'assets')).map((name) => `assets/${name}`);
-    expect(packed(['index.html', ...every])).toBeLessThanOrEqual(150_000);
+    const { requests, loaded, whole } = await weightOf(page);
+    expect(requests).toBeLessThanOrEqual(5);
+    expect(loaded).toBeLessThanOrEqual(60_000);
+    expect(whole).toBeLessThanOrEqual(150_000);
   },
 );
