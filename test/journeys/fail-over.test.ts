@@ -52,7 +52,7 @@ verifies('J-37').test(
   'when all have stopped, the one whose limit resets first goes on by itself',
   async () => {
     const [write = {}] = WRITES_IT_RIGHT;
-    const soon = agent('soon', [limit(6_000)], [write, done('Written.')]);
+    const soon = agent('soon', [limit(30_000)], [write, done('Written.')]);
     const flags = ['--agent', limited('late'), '--fallback', `${soon},${loggedOut('nobody')}`];
     const halted = await rig.reef('run', 'Quick', 'Write sum again', ...flags, '--follow');
     expect([halted.code, halted.out]).toEqual([3, expect.stringMatching(/It goes on by itself at \d\d:\d\d/)]);
