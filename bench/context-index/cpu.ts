@@ -22,19 +22,26 @@ export interface Spent {
   elapsed: number;
 }
 
-export async function spentBy(pid: number, work: () => Promise<unknown>): Promise<Spent> {
-  const before = cpuMs(pid);
+/** A process, or several one after the other. */
+type Worker = number | { cpuMs(): number };
+
+function used(by: Worker): number {
+  return typeof by === 'number' ? cpuMs(by) : by.cpuMs();
+}
+
+export async function spentBy(by: Worker, work: () => Promise<unknown>): Promise<Spent> {
+  const before = used(by);
   const elapsed = await timed(work);
-  return { cpu: cpuMs(pid) - before, elapsed };
+  return { cpu: used(by) - before, elapsed };
 }
 
 /** Mean of several runs, for a tick is longer than most questions take. */
 export async function meanCpu(
-  pid: number,
+  by: Worker,
   times: number,
   work: (at: number) => Promise<unknown> | unknown,
 ): Promise<number> {
-  const before = cpuMs(pid);
+  const before = used(by);
   for (let at = 0; at < times; at++) await work(at);
-  return (cpuMs(pid) - before) / times;
+  return (used(by) - before) / times;
 }

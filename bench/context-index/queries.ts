@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodeSymbol } from '../../src/protocol/code.ts';
-import type { ServerClient } from '../../test/support/context/server-client.ts';
 import { quantile, type Row, timed } from '../measure.ts';
 import { type Corpus, parsedFile } from './corpus.ts';
 import { meanCpu } from './cpu.ts';
+import type { LastingServer } from './lasting-server.ts';
 import { bareParse, has, ripgrep, ripgrepHits } from './peers.ts';
 import { row } from './rows.ts';
 
@@ -14,18 +14,17 @@ const WARM = 20;
 const EDITS = 20;
 
 /** The sweep is the worktree's price, not the query's: an outline of a file, which needs none, stands beside it. */
-export async function queries(corpus: Corpus, client: ServerClient): Promise<{ rows: Row[]; symbol: number }> {
+export async function queries(corpus: Corpus, client: LastingServer): Promise<{ rows: Row[]; symbol: number }> {
   const symbols: CodeSymbol[] = [];
   for (const query of ['e', 'get', 'step', 'error', 'index'])
     symbols.push(...(await client.call('find_symbols', { query, limit: 50 })).symbols);
   const names = [...new Set(symbols.map(({ name }) => name))].slice(0, QUERIES);
   const file = symbols[0]?.location.file ?? corpus.files[0] ?? '';
-  const { pid = 0 } = client.child;
   const latencies: string[] = [];
   const mean = async (what: string, work: (name: string) => Promise<unknown>) => {
     for (const name of names.slice(0, WARM)) await work(name); // what is read once is read, what is compiled is compiled
     const walls: number[] = [];
-    const cpu = await meanCpu(pid, QUERIES, async (at) => {
+    const cpu = await meanCpu(client, QUERIES, async (at) => {
       walls.push(await timed(() => work(names[at % names.length] ?? '')));
     });
     latencies.push(`${what} ${quantile(walls, 0.5).toFixed(1)} / ${quantile(walls, 0.95).toFixed(1)}`);
@@ -36,7 +35,7 @@ export async function queries(corpus: Corpus, client: ServerClient): Promise<{ r
   let lastSweep = sweep;
   // Of the sweeps before and after, for how quick the machine is changes meanwhile.
   const after = async (what: string, work: (name: string) => Promise<unknown>) => {
-    const [cpu, next] = [await mean(what, work), await meanCpu(pid, QUERIES / 2, sweepAlone)];
+    const [cpu, next] = [await mean(what, work), await meanCpu(client, QUERIES / 2, sweepAlone)];
     const between = (lastSweep + next) / 2;
     lastSweep = next;
     return Math.max(0.1, cpu - between);
@@ -48,7 +47,7 @@ export async function queries(corpus: Corpus, client: ServerClient): Promise<{ r
   const references = await after('references', (name) => client.call('get_symbol_references', { name }));
   const [word = 'e'] = names;
   const explore = (question: string) => client.call('explore_code', { question });
-  const first = (await meanCpu(pid, 1, () => explore(`where is ${word} used`))) - sweep;
+  const first = (await meanCpu(client, 1, () => explore(`where is ${word} used`))) - sweep;
   const second = await after('explore_code', (name) => explore(`what calls ${name} and why`));
   console.log(`latency in ms, half of them and 95 of 100 within: ${latencies.join('; ')}`);
   const map = row('repo map, second question (C-129), against the first', [second, first], 0.1);
@@ -67,7 +66,7 @@ export async function queries(corpus: Corpus, client: ServerClient): Promise<{ r
 }
 
 /** Every line ripgrep finds must be among ours, text included (C-127). */
-async function completeness(corpus: Corpus, client: ServerClient, names: readonly string[]): Promise<Row> {
+async function completeness(corpus: Corpus, client: LastingServer, names: readonly string[]): Promise<Row> {
   let [found, wanted] = [0, 0];
   for (const name of names) {
     const ours = new Set<string>();
@@ -87,11 +86,11 @@ async function completeness(corpus: Corpus, client: ServerClient, names: readonl
 }
 
 /** One file is changed and asked for, again and again. */
-export async function changes(corpus: Corpus, client: ServerClient): Promise<{ spent: number; rows: Row[] }> {
+export async function changes(corpus: Corpus, client: LastingServer): Promise<{ spent: number; rows: Row[] }> {
   const path = parsedFile(corpus);
   const text = readFileSync(join(corpus.checkout, path), 'utf8');
   const edit = (at: number) => writeFileSync(join(corpus.checkout, path), `${text}${'\n'.repeat(at + 1)}`);
-  const spent = await meanCpu(client.child.pid ?? 0, EDITS, async (at) => {
+  const spent = await meanCpu(client, EDITS, async (at) => {
     edit(at);
     await client.call('get_file_outline', { file_path: path });
   });

@@ -1,14 +1,14 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ServerClient } from '../../test/support/context/server-client.ts';
 import type { Corpus } from './corpus.ts';
+import type { LastingServer } from './lasting-server.ts';
 
 const SWITCHES = 10;
 const ASKED = 60;
 const EDITED_EVERY = 50;
 
 /** What a server's memory is to be looked at after: branch to branch and back, many questions at once on each (C-125). */
-export async function switches(corpus: Corpus, client: ServerClient): Promise<void> {
+export async function switches(corpus: Corpus, client: LastingServer): Promise<void> {
   const main = corpus.git('rev-parse', '--abbrev-ref', 'HEAD');
   corpus.git('checkout', '-q', '-b', 'bench-other');
   for (let at = 0; at < corpus.files.length; at += EDITED_EVERY)

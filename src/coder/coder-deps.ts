@@ -46,6 +46,8 @@ export interface CoderDeps {
   redact: Redact;
   /** Asks the daemon about the code of this worktree. */
   askCode(tool: string, args: unknown, signal: AbortSignal): Promise<unknown>;
+  /** The most tokens of code that the first prompt shows for the task; none without. */
+  firstLook?: number;
   /** Commands that must be green before `done` counts, by name. */
   checks: Readonly<Record<string, string>>;
   budget: CoderBudget;

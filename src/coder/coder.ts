@@ -1,5 +1,5 @@
 import { ReefError } from '../protocol/errors.ts';
-import type { ContextNews, RepoState } from '../protocol/repostate.ts';
+import { type ContextNews, contextNewsSchema, type RepoState } from '../protocol/repostate.ts';
 import { ProgressWatch } from '../repostate/detect/progress-watch.ts';
 import { RewriteWatch } from '../repostate/detect/rewrite-watch.ts';
 import { FileTools } from '../repostate/files/file-tools.ts';
@@ -14,6 +14,7 @@ import { type Message, userText } from '../runtime/models/message.ts';
 import { createFunctions, type Functions, type ToolCallTracker } from '../runtime/tools/tool.ts';
 import { BoundedPrompt } from './bounded-prompt.ts';
 import type { CoderDeps, CoderUsage } from './coder-deps.ts';
+import { firstLook } from './first-look.ts';
 import { SYSTEM_TEXT } from './system-text.ts';
 import { commandTool, runLine } from './tools/command.ts';
 import { doneTool } from './tools/done.ts';
@@ -76,6 +77,9 @@ export class Coder {
   #unsaid: ContextNews[] = [];
   #hasNewReading = false;
   #turn = 0;
+  readonly #task: string;
+  /** Also in an earlier process of the job. */
+  #hasLooked = false;
   #used: CoderUsage = { tokens: 0, usd: 0 };
   /** The last call whose size is known. */
   #anchor = { counted: 0, reported: 0 };
@@ -85,6 +89,7 @@ export class Coder {
 
   constructor(deps: CoderDeps, task: string) {
     this.#deps = deps;
+    this.#task = task;
     this.#startedAt = deps.clock.monotonicMs();
     this.#repeats = repeatWatch(deps);
     this.#rewrites = new RewriteWatch(deps.tell);
@@ -113,8 +118,10 @@ export class Coder {
 
   /** Continues where an earlier process stopped: with its epoch and tail, and with what it used. */
   restore(log: Iterable<{ type: string; payload: unknown }>, { turn, used, calls = [] }: Earlier): void {
-    this.#context.restore(log);
+    const entries = [...log];
+    this.#context.restore(entries);
     this.#turn = turn;
+    this.#hasLooked = turn > 0 || entries.some(isFirstLook);
     this.#used = used;
     for (const call of calls) this.#learn(call, call.reported.input);
   }
@@ -261,7 +268,16 @@ export class Coder {
     this.#rewrites.beginTurn(this.#turn);
     const { lines } = await tracker.refresh('turn');
     for (const line of lines) this.#context.note(line);
+    await this.#look(signal);
     await this.#checkBudget(signal);
+  }
+
+  /** Shows the code that the task is about, so that the first calls need not search for it. */
+  async #look(signal: AbortSignal): Promise<void> {
+    const { firstLook: tokens = 0, parameters } = this.#deps;
+    if (this.#hasLooked || tokens === 0 || parameters.mode === 'snapshot') return;
+    this.#hasLooked = true;
+    this.#context.showCode(await firstLook(this.#deps, { task: this.#task, tokens }, signal));
   }
 
   async #judge(signal: AbortSignal): Promise<void> {
@@ -343,4 +359,9 @@ function seenBy(jobId: string, { files }: Readonly<RepoState>): Map<string, stri
     return isOwn ? looked >= 0 || wrote !== undefined : looked > wrote.turn;
   });
   return new Map(known.map(({ path, hash }) => [path, hash]));
+}
+
+function isFirstLook({ payload }: { payload: unknown }): boolean {
+  const news = contextNewsSchema.safeParse(payload);
+  return news.success && news.data.kind === 'context.noted' && news.data.why === 'code';
 }

@@ -35,6 +35,9 @@ const BUDGET = { turns: 200, tokens: 2_200_000, ms: 2 * 3_600_000 };
 const INSTRUCTION_FILES = ['AGENTS.md', 'CLAUDE.md'];
 const INSTRUCTION_CHARACTERS = 12_000;
 
+/** Code shown with the task, unless `context.first_look` says otherwise: a few whole functions. */
+const FIRST_LOOK = 2_000;
+
 /** The coder may change files unless the configuration says otherwise. */
 const EDITS: AppConfig['reef']['permissions'] = [
   { tool: 'write_file', action: 'allow' },
@@ -121,6 +124,7 @@ async function openCoder(env: Environment, talk: ReefConnection, message: string
       ask: protocol.ask,
       runCommand: createRunCommand({ capabilities: await probeCapabilities(), env: env.all, jobId }),
       askCode: codeAsker(daemon),
+      firstLook: context.first_look ?? FIRST_LOOK,
       checks: own.checks,
       budget: { ...BUDGET, ...(own.budget_usd !== undefined && { usd: own.budget_usd }) },
       ...(instructions !== undefined && { instructions }),

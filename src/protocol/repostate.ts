@@ -107,6 +107,10 @@ export type Reasoning = z.infer<typeof reasoningSchema>;
 const rollReasonSchema = z.enum(['budget', 'idle', 'block', 'role', 'model', 'asked']);
 export type RollReason = z.infer<typeof rollReasonSchema>;
 
+/** `code`: what the index finds for the task, shown once. */
+const noteKindSchema = z.enum(['delta', 'reminder', 'code']);
+export type NoteKind = z.infer<typeof noteKindSchema>;
+
 /** News of a context manager: enough to build the same prompt again, byte for byte. */
 export const contextNewsSchema = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -118,7 +122,7 @@ export const contextNewsSchema = z.discriminatedUnion('kind', [
     thought: z.array(text),
   }),
   z.strictObject({ kind: z.literal('context.started'), snapshot: text }),
-  z.strictObject({ kind: z.literal('context.noted'), turn: count, why: z.enum(['delta', 'reminder']), text }),
+  z.strictObject({ kind: z.literal('context.noted'), turn: count, why: noteKindSchema, text }),
   z.strictObject({
     kind: z.literal('context.rolled'),
     epoch: count,

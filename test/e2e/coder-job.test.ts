@@ -102,6 +102,8 @@ verifies('S-54', 'S-55', 'S-56', 'S-50', 'S-52', 'S-38').test(
     const listed = await rig.reef('state', 'calls', id);
     const own = [...listed.out.matchAll(/own (\d+)/g)].map(([, tokens]) => Number(tokens));
     expect([listed.code, own.length, own.filter((tokens) => tokens >= 5_000)]).toEqual([0, 10, []]);
+    // What the index shows for the task, or that it was not ready, stands in each of them and is no text of Reef's own.
+    expect([...listed.out.matchAll(/ code \d+ /g)]).toHaveLength(10);
     expect(listed.out.trimEnd().split('\n').at(-1)).toBe(
       'read back: 1 artifacts, 1 files that had been read the same way before',
     );

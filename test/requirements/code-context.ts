@@ -83,5 +83,10 @@ export const codeContext = page('code-context', {
   'C-145': { from: '+', says: 'paging works on the command line as in the tools', status: 'done' },
   'C-146': { from: '+', says: 'a job in the main checkout has its server, and a worktree is named by title, id or path', status: 'done' },
   'C-147': { from: '+', says: 'signatures carry no comments, symbol shows the class, and a transposed typo finds its name', status: 'done' },
-  'C-148': { from: '+', says: 'a repository of 31,297 files is a row of the bench', status: 'todo', because: 'the bench measures 3,000 and 18,000 generated files; it neither goes on after exit 75 nor has the row of 31,297' },
+  'C-148': {
+    from: '+',
+    says: 'a repository of 31,297 files is a row of the bench',
+    status: 'todo',
+    because: 'npm run bench:context-index -- --large has the row and goes on when a server ends at its ceiling (exit 75), which a test shows; it has not been run at that size, nor its questions compared with those on Django',
+  },
 });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
+import { LastingServer } from '../../../bench/context-index/lasting-server.ts';
 import { indexWithin, ServerClient } from '../../../test/support/context/server-client.ts';
 import { makeRepository } from '../../../test/support/repository.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
@@ -41,6 +42,24 @@ verifies('C-078').test('a server above its ceiling commits, exits 75 and starts 
   await next.close();
   expect([reused, files_indexed]).toEqual([1, 1]);
 });
+
+verifies('C-078').test(
+  'what measures a server goes on when it ends at its ceiling: the question is asked again of the next one',
+  async () => {
+    const repository = makeRepository({ 'src/a.ts': 'export const fine = 1;\n' });
+    const at = { worktree: repository.checkout, store: join(repository.root, 'index/code.db') };
+    const server = new LastingServer({ ...at, maxMemoryMb: 40 });
+    onTestFinished(() => server.close());
+    const names: string[] = [];
+    while (server.lives < 3) {
+      const asked = Array.from({ length: 3 }, () => server.call('get_symbol', { name: 'fine', require: 'complete' }));
+      for (const { symbols } of await Promise.all(asked)) names.push(...symbols.map(({ id }) => id));
+    }
+    expect(new Set(names)).toEqual(new Set(['src/a.ts#fine:1']));
+    expect([server.lives, server.peakMb() > 40, server.cpuMs() > 0]).toEqual([3, true, true]);
+  },
+  300_000,
+);
 
 verifies('C-078').test(
   'a worn parser goes at 75 % of the ceiling, caches at 85 %, the map at 95 %, and none again at once; what nobody waits for ends sooner',

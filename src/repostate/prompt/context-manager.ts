@@ -5,6 +5,7 @@ import {
   type ContextNews,
   contextNewsSchema,
   type Message,
+  type NoteKind,
   type RepoState,
   type RollReason,
 } from '../../protocol/repostate.ts';
@@ -105,6 +106,11 @@ export class ContextManager {
     this.#note(this.#settings.redact(text), 'delta');
   }
 
+  /** Code of the project that the task is about. Prompts of mode `snapshot` have no room for it. */
+  showCode(text: string): void {
+    this.#note(this.#settings.redact(text), 'code');
+  }
+
   /** Adds the reminder only when it is new or long ago: uncached text in every turn would cost 8 %. */
   remind(text: string): void {
     const last = this.#reminder;
@@ -196,7 +202,7 @@ export class ContextManager {
     this.#push(exchangeEntry(this.#settings.counter, news.turn, news.messages));
   }
 
-  #note(text: string, why: 'delta' | 'reminder'): void {
+  #note(text: string, why: NoteKind): void {
     this.#start();
     const news = { kind: 'context.noted', turn: this.#turn, why, text } as const;
     this.#takeNote(news);

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { NoteKind } from '../../protocol/repostate.ts';
 import type { CacheProfile } from './cache-profile.ts';
 
 export interface Segment {
-  kind: 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | 'delta' | 'reminder';
+  kind: 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | NoteKind;
   /** Whose text it is. Reef's own counts towards its 5,000 tokens per prompt. */
   provenance: 'reef' | 'project' | 'agent';
   tokens: number;
@@ -32,6 +33,7 @@ export type ReportedCall = Ledger & { reported: Reported };
 const PROVENANCE: Partial<Record<Segment['kind'], Segment['provenance']>> = {
   instructions: 'project',
   exchange: 'agent',
+  code: 'project',
 };
 
 export function segmentOf(kind: Segment['kind'], text: string, tokens: number): Segment {

@@ -1,5 +1,5 @@
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { Message } from '../../protocol/repostate.ts';
+import type { Message, NoteKind } from '../../protocol/repostate.ts';
 import { type Segment, segmentOf } from './ledger.ts';
 import { countMessages } from './messages.ts';
 
@@ -17,7 +17,7 @@ export function exchangeEntry(counter: TokenCounter, turn: number, messages: rea
 
 export function noteEntry(
   counter: TokenCounter,
-  { turn, why, text }: { turn: number; why: 'delta' | 'reminder'; text: string },
+  { turn, why, text }: { turn: number; why: NoteKind; text: string },
 ): TailEntry {
   return { turn, messages: [{ role: 'user', text }], segment: segmentOf(why, text, counter.count(text)) };
 }

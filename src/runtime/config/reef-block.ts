@@ -191,6 +191,8 @@ export const reefSchema = z.strictObject({
       tail_budget: z.number().int().exactOptional(),
       keep: z.number().int().exactOptional(),
       guards: z.boolean().exactOptional(),
+      /** Tokens of code that the coder's first prompt shows for its task; 0 shows none. */
+      first_look: z.union([z.literal(0), z.number().int().min(500).max(8_000)]).exactOptional(),
     })
     .default({}),
 });

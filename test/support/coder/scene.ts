@@ -61,7 +61,10 @@ export interface SceneOptions {
   answers?: Answer[];
   clock?: Clock;
   parts?: Partial<
-    Pick<CoderDeps, 'checks' | 'guards' | 'profile' | 'parameters' | 'budget' | 'askCode' | 'instructions' | 'jobId'>
+    Pick<
+      CoderDeps,
+      'checks' | 'guards' | 'profile' | 'parameters' | 'budget' | 'askCode' | 'firstLook' | 'instructions' | 'jobId'
+    >
   >;
   /** The folder of an earlier scene, which goes on. */
   root?: string;

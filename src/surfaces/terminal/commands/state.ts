@@ -36,11 +36,13 @@ export const listPrompts: Command<object> = async (cli, [id = '']) => {
   const rows = found.calls.map((call) => {
     const segments = (call.segments ?? []) as Segment[];
     const own = segments.filter(({ provenance }) => provenance === 'reef').reduce((sum, { tokens }) => sum + tokens, 0);
+    const code = segments.find(({ kind }) => kind === 'code')?.tokens;
     const reported = (call.reported ?? {}) as { input?: number; cacheRead?: number };
     const cells = [
       `t${call.turn}`,
       `epoch ${call.epoch}`,
       `own ${own}`,
+      code === undefined ? '' : `code ${code}`,
       `whole ${call.estimated}`,
       `reported ${reported.input ?? '–'}`,
       `cached ${reported.cacheRead ?? '–'}`,
