@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readLineAt } from '../base/line-reader.ts';
+import { readRequestAt } from '../base/line-reader.ts';
 import { FifoWriter } from '../process/fifo.ts';
 import type { Adapter, Encoded, Json, Outgoing } from './adapter.ts';
 import type { JobTransaction } from './job-transaction.ts';
@@ -99,7 +99,7 @@ export class Delivery {
   async #toOutgoing(doc: OutboxDoc): Promise<Outgoing | OwnLine> {
     if (doc.kind !== 'answer') return doc;
     const { requestId, answers, launch, line } = doc;
-    const requestLine = await readLineAt(join(this.#deps.jobDir, String(launch), 'out'), line);
+    const requestLine = await readRequestAt(join(this.#deps.jobDir, String(launch), 'out'), line);
     return { kind: 'answer', requestId, answers, requestLine };
   }
 }

@@ -26,6 +26,8 @@ export interface Source {
   text: string;
   /** Long strings were cut out of it. */
   skeleton?: true;
+  /** It is refused, whatever it asks. */
+  isTooLarge?: true;
 }
 
 /** What an adapter understood of one line becomes events, questions and messages of the job. */
@@ -47,7 +49,12 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
       joinText(tx, effect);
       break;
     case 'ask':
-      ask(tx, { ...effect, line: source, isSkeleton: source.skeleton === true });
+      ask(tx, {
+        ...effect,
+        line: source,
+        isSkeleton: source.skeleton === true,
+        isTooLarge: source.isTooLarge === true,
+      });
       break;
     case 'withdraw':
       withdraw(tx, effect.by, effect.requestId);

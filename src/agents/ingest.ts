@@ -75,6 +75,7 @@ export function ingest(tx: JobTransaction, adapter: Adapter, batch: Batch): void
 function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line): void {
   const read = source.stream === 'out' ? readProtocolLine(source) : { stream: source.stream, text: source.text };
   if ('why' in read) {
+    if (refuseRequest(tx, adapter, source)) return;
     flushText(tx);
     const message = `not a line of the protocol: ${read.why}`;
     noteBadLine(tx, { code: 'bad_line', message, fatal: false, scope: 'line', retryable: false }, source);
@@ -88,6 +89,20 @@ function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line)
     );
   if (source.stream === 'err' && effects.length === 0) noteStderr(tx, source.text);
   applyEffects(tx, effects, source);
+}
+
+/** An agent waits for an answer to what it asked, and nobody could be shown it. False: the line asks nothing. */
+function refuseRequest(tx: JobTransaction, adapter: Adapter, source: Source & Line): boolean {
+  const parsed = source.outline === undefined ? undefined : parseJson(source.outline);
+  if (!parsed?.ok) return false;
+  const before = tx.runtime.adapter;
+  const effects = translate(tx, adapter, { stream: 'out', json: parsed.value as Json, skeleton: true });
+  if (effects.some((effect) => effect.do === 'ask')) {
+    applyEffects(tx, effects, { ...source, skeleton: true, isTooLarge: true });
+    return true;
+  }
+  tx.runtime.adapter = before;
+  return false;
 }
 
 function readProtocolLine(line: Line): AgentLine | { why: string } {

@@ -21,10 +21,15 @@ interface Asking {
   line: RawLine;
   /** The request came without its long strings. */
   isSkeleton?: boolean;
+  /** Longer than a line may be. */
+  isTooLarge?: boolean;
 }
 
 /** A request of an agent becomes one `needs_input` per question; what a person allowed before is answered at once. */
-export function ask(tx: JobTransaction, { requestId, questions, line, isSkeleton = false }: Asking): void {
+export function ask(
+  tx: JobTransaction,
+  { requestId, questions, line, isSkeleton = false, isTooLarge = false }: Asking,
+): void {
   for (const [index, asked] of questions.entries()) {
     const at = { requestId, index, of: questions.length };
     const { question, whole } = shorten(tx.storage.log.redact(toQuestion(tx, asked, at)), isSkeleton || asked.isCut);
@@ -38,6 +43,10 @@ export function ask(tx: JobTransaction, { requestId, questions, line, isSkeleton
       line: { offset: line.offset, bytes: line.bytes },
       ...defined({ whole }),
     });
+    if (isTooLarge) {
+      refuseTooLarge(tx, question);
+      continue;
+    }
     const grant = asked.kind === 'permission' ? savedAnswer(tx, asked) : undefined;
     if (grant) {
       tx.emit({ type: 'progress', payload: { kind: 'auto_answered', questionId: question.questionId, grant } });
@@ -45,6 +54,18 @@ export function ask(tx: JobTransaction, { requestId, questions, line, isSkeleton
       giveAnswer(tx, question, { answer: { kind: 'permission', decision }, by: `reef:${grant}` });
     }
   }
+}
+
+const TOO_LARGE = 'question_too_large';
+
+function refuseTooLarge(tx: JobTransaction, question: Question): void {
+  const { questionId } = question;
+  if (tx.storage.store.questions.get(tx.job.id, questionId)?.state !== 'open') return;
+  const reason = 'This request is longer than 16 MiB, so nobody can look at it. Do it in smaller parts.';
+  const message = 'a request of the agent is longer than 16 MiB and was denied';
+  tx.emit({ type: 'error', payload: { code: TOO_LARGE, message, fatal: false, scope: 'line', retryable: false } });
+  tx.emit({ type: 'progress', payload: { kind: 'auto_answered', questionId, grant: TOO_LARGE } });
+  giveAnswer(tx, question, { answer: { kind: 'permission', decision: 'deny', reason }, by: `reef:${TOO_LARGE}` });
 }
 
 /** What was allowed for longer than once. */

@@ -109,6 +109,18 @@ export class LineReader {
   }
 }
 
+/** A request as it was written, or its outline where it is too long for that. */
+export async function readRequestAt(path: string, line: Pick<Line, 'offset' | 'bytes'>): Promise<string> {
+  if (line.bytes <= LINE_LIMITS.line) return await readLineAt(path, line);
+  const reader = new LineReader({ path, offset: line.offset });
+  try {
+    const [found] = await reader.readBatch(1, 1);
+    return found?.outline ?? found?.text ?? '';
+  } finally {
+    await reader.close();
+  }
+}
+
 /** One line as it was written, for a reply that must repeat what a skeleton left out. */
 export async function readLineAt(path: string, line: Pick<Line, 'offset' | 'bytes'>): Promise<string> {
   const file = await open(path, READ_FLAGS);

@@ -4,7 +4,7 @@ const KIB = 1024;
 export interface LineLimits {
   /** Up to here a line is kept as it is. */
   whole: number;
-  /** Up to here it becomes a skeleton, above only its two ends are kept. */
+  /** Up to here it becomes a skeleton, above its two ends are kept. */
   line: number;
   /** Longest string of a skeleton. */
   string: number;
@@ -18,6 +18,8 @@ export interface LineText {
   skeleton?: true;
   /** Set when only the two ends are left; `text` shows both around a mark. */
   truncated?: true;
+  /** Beside the ends of a line that is too long: its skeleton, to refuse what it asks. */
+  outline?: string;
 }
 
 /** One line that arrives in pieces. Its memory is bounded by the limits, whatever its length. */
@@ -41,24 +43,25 @@ export class LongLine {
       return;
     }
     this.#ends.tail.push(piece);
-    if (this.length > this.#limits.line || this.#scan?.push(piece) === false) this.#scan = undefined;
+    if (this.#scan?.push(piece) === false) this.#scan = undefined;
   }
 
   take(): LineText {
     if (!this.#ends) return { text: decodeLine(this.#whole?.view() ?? Buffer.alloc(0)) };
-    if (this.#scan) return { text: withoutCarriageReturn(this.#scan.text()), skeleton: true };
+    const outline = this.#scan && withoutCarriageReturn(this.#scan.text());
+    if (outline !== undefined && this.length <= this.#limits.line) return { text: outline, skeleton: true };
     const head = decodeStart(this.#ends.head);
     const tail = withoutCarriageReturn(decodeEnd(this.#ends.tail.view()));
     const cut = this.length - this.#ends.head.length - this.#ends.tail.view().length;
-    return { text: `${head}…[cut ${cut} bytes]…${tail}`, truncated: true };
+    const text = `${head}…[cut ${cut} bytes]…${tail}`;
+    return { text, truncated: true, ...(outline?.startsWith('{') && { outline }) };
   }
 
   #becomeLong(bytes: Buffer): void {
-    const { keep, line, string } = this.#limits;
+    const { keep, string } = this.#limits;
     this.#ends = { head: Buffer.from(bytes.subarray(0, keep)), tail: new ByteTail(keep) };
     this.#ends.tail.push(bytes);
     this.#whole = undefined;
-    if (this.length > line) return;
     const scan = new SkeletonScan(string, this.#limits.whole);
     if (scan.push(bytes)) this.#scan = scan;
   }
@@ -123,7 +126,10 @@ export class SkeletonScan {
   /** False: even without long strings and lists it is too much, or too deep. */
   push(chunk: Buffer): boolean {
     let from = 0;
+    const next = { quote: -1, backslash: -1 };
     for (let at = 0; at < chunk.length; at++) {
+      at = this.#cutThrough(chunk, at, next);
+      if (at === chunk.length) break;
       const [wasKept, cut] = [this.#isKept(), this.#cut];
       this.#step(chunk[at] ?? 0, this.#out.length + (wasKept ? at - from : 0));
       const isKept = this.#isKept();
@@ -134,6 +140,18 @@ export class SkeletonScan {
     }
     if (this.#isKept()) this.#out.push(chunk.subarray(from));
     return this.#ends.length <= DEEPEST && this.#out.length <= 2 * this.#most + KIB;
+  }
+
+  /** In the rest of a string that is cut only its end and its escapes matter: the first byte that does. */
+  #cutThrough(chunk: Buffer, at: number, next: { quote: number; backslash: number }): number {
+    if (!this.#inString || this.#cut === 0 || this.#escape !== NO_ESCAPE) return at;
+    if (next.quote < at) next.quote = indexOrEnd(chunk, QUOTE, at);
+    if (next.backslash < at) next.backslash = indexOrEnd(chunk, BACKSLASH, at);
+    const end = Math.min(next.quote, next.backslash);
+    this.#cut += end - at;
+    this.#length += end - at;
+    if (end > at) this.#afterHighSurrogate = false;
+    return end;
   }
 
   #isKept(): boolean {
@@ -190,6 +208,11 @@ export class SkeletonScan {
       this.#afterHighSurrogate = this.#escape === NO_ESCAPE && this.#hex >= 0xd800 && this.#hex <= 0xdbff;
     }
   }
+}
+
+function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
+  const found = chunk.indexOf(byte, from);
+  return found === -1 ? chunk.length : found;
 }
 
 /** A growing buffer of bytes, not a list of pieces: a line that arrives byte by byte must not cost 100 times its size. */

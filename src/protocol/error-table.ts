@@ -64,6 +64,7 @@ export const errorTable = {
   already_answered: final(409, 1, 'Somebody else answered first; the details say who and how.'),
   question_changed: final(409, 1, 'Look at the question again: its arguments have changed since you saw them.'),
   question_cut: final(409, 1, 'See all of it first: `reef inbox` says what to type. You can deny it at once.'),
+  question_too_large: final(413, 1, 'Nothing has to be done: the agent was told to do it in smaller parts.'),
   question_withdrawn: final(409, 1, 'The agent no longer waits for an answer; there is nothing to do.'),
   answer_first: final(409, 1, '`reef inbox` shows the question and what to type.'),
   review_stale: final(409, 1, 'Look at these files again with `reef worktree diff ID`, and comment on what they are now.'),

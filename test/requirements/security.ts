@@ -38,7 +38,7 @@ export const security = page('security', {
   'X-57': { from: '+', says: 'a question shows the whole command, its directory, its job and chain', status: 'done' },
   'X-58': { from: '+', says: 'standing grants are stored outside the repository, listed and revocable', status: 'done' },
   'X-60': { from: '+', says: 'lines, payloads, bodies, depth, questions and queues have caps', status: 'done' },
-  'X-65': { from: '+', says: 'MCP servers and tools are approved by hash, and a changed byte suspends them', status: 'todo', because: "servers and custom tools are the user's own configuration; approval of each by hash is not written" },
+  'X-65': { from: '+', says: 'MCP servers and tools are approved by hash, and a changed byte suspends them', status: 'todo', because: "servers and tools lie in the user's own folder, and two that offer one name are told apart; neither their start nor what a server says of its tools is held to a hash" },
   'X-66': { from: '+', says: 'descriptions and results are data: capped, printable, labelled', status: 'done' },
   'X-67': { from: '+', says: 'URLs are parsed once, pinned, and private addresses refused', status: 'done' },
   'X-68': { from: '+', says: 'loaders run bound, without network, and extract nothing to disk', status: 'done' },

@@ -8,6 +8,9 @@ const THINKING_LINES = 6;
 const dim = (text: string): Entry => ({ mark: '·', text, colour: 'dim' });
 const warn = (text: string): Entry => ({ mark: '!', text, colour: 'yellow' });
 
+/** What Reef answers with no, by the reason it gives. */
+const DENIALS = new Set(['readonly', 'question_too_large']);
+
 /** A kind that a newer Reef has written is shown as JSON. */
 export function progressEntry(payload: Payload): Entry {
   const kind = payload.text('kind');
@@ -28,7 +31,11 @@ const KINDS: Record<string, (payload: Payload) => Entry> = {
   plan: (p) => ({ mark: '☰', text: p.list('entries').map(planLine).join('\n') }),
   subagent: (p) => dim(words('sub-agent', p.text('id'), p.text('state'), p.text('text'))),
   withdrawn: (p) => dim(`the question was withdrawn (${p.text('by')})`),
-  auto_answered: (p) => ({ mark: '✓', text: `Reef allowed it (${p.text('grant')})`, colour: 'yellow' }),
+  auto_answered: (p) => {
+    const grant = p.text('grant');
+    const done = DENIALS.has(grant) ? 'denied' : 'allowed';
+    return { mark: done === 'denied' ? '✗' : '✓', text: `Reef ${done} it (${grant})`, colour: 'yellow' };
+  },
   warning: (p) => warn(p.text('message') + times(p.number('count'))),
   raw: (p) => dim(words('unknown message', p.text('name'), p.text('ref'))),
   'context.rolled': (p) =>

@@ -47,6 +47,7 @@ const cases: [LoggedEvent, string][] = [
   [progress({ kind: 'subagent', id: '7', state: 'running', text: 'looks' }), '· sub-agent 7 running looks'],
   [progress({ kind: 'withdrawn', questionId: '0#0', by: 'agent' }), '· the question was withdrawn (agent)'],
   [progress({ kind: 'auto_answered', questionId: '0#0', grant: '--yes' }), '✓ Reef allowed it (--yes)'],
+  [progress({ kind: 'auto_answered', questionId: '0#0', grant: 'readonly' }), '✗ Reef denied it (readonly)'],
   [progress({ kind: 'warning', message: 'careful', count: 3 }), '! careful (3 times)'],
   [progress({ kind: 'raw', name: 'new_thing', ref: 'out:12' }), '· unknown message new_thing out:12'],
   [progress({ kind: 'of a newer Reef', n: 1 }), '· {"kind":"of a newer Reef","n":1}'],

@@ -78,9 +78,14 @@ function endingOf(event: AgentEvent): { questionId: string; outcome: string } | 
   const { payload } = event;
   if (payload.kind === 'withdrawn')
     return { questionId: payload.questionId, outcome: `Withdrawn by ${who(payload.by)}` };
-  if (payload.kind === 'auto_answered')
-    return { questionId: payload.questionId, outcome: 'Allowed by what you allowed before' };
+  if (payload.kind === 'auto_answered') return { questionId: payload.questionId, outcome: answeredBy(payload.grant) };
   return undefined;
+}
+
+/** What Reef answers at once, and why. */
+export function answeredBy(grant: string): string {
+  if (grant === 'readonly') return 'Denied: this job only reads';
+  return grant === 'question_too_large' ? 'Denied: too long to be looked at' : 'Allowed by what you allowed before';
 }
 
 /** The daemon serves one person: a uid is whoever looks at this, in another window or at a terminal. */

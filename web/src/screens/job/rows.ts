@@ -1,4 +1,5 @@
 import type { AgentEvent, EventOf } from '../../../../src/protocol/events.ts';
+import { answeredBy } from '../../questions/asked.ts';
 
 type ToolCall = EventOf<'tool_call'>['payload'];
 interface ToolResult {
@@ -189,7 +190,7 @@ function noteOf(payload: Rest): { text: string; isWarning: boolean } {
     case 'withdrawn':
       return calm(`The question was withdrawn by ${payload.by}`);
     case 'auto_answered':
-      return calm('Allowed by what you allowed before');
+      return calm(answeredBy(payload.grant));
     case 'warning':
       return warning(payload.message + (payload.count && payload.count > 1 ? ` (${payload.count} times)` : ''));
     case 'raw':
