@@ -73,6 +73,7 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
       noteUsage(tx, effect.report);
       break;
     case 'answer':
+      delete tx.runtime.toldError;
       tx.job.turns += 1;
       tx.emit({ type: 'progress', payload: { kind: 'turn', n: tx.job.turns } });
       measureBudget(tx);
@@ -94,8 +95,20 @@ function emitAgentEvent(tx: JobTransaction, event: Extract<Effect, { do: 'emit' 
     noteBadLine(tx, event.payload, source);
     return;
   }
+  if (event.type === 'error' && event.payload.scope === 'turn') {
+    tellTurnError(tx, event.payload);
+    return;
+  }
   trackTools(tx, event);
   tx.emit(event.type === 'file_edit' ? { ...event, payload: inFolder(tx.job.cwd, event.payload) } : event);
+}
+
+/** Once, however often the agent says it in a row. */
+function tellTurnError(tx: JobTransaction, payload: EventOf<'error'>['payload']): void {
+  const { code, message } = payload;
+  const before = tx.runtime.toldError;
+  tx.runtime.toldError = { code, message };
+  if (before?.code !== code || before.message !== message) tx.emit({ type: 'error', payload });
 }
 
 function trackTools(tx: JobTransaction, event: EventBody): void {
@@ -181,6 +194,7 @@ function tellUsage(tx: JobTransaction, report: Extract<Effect, { do: 'usage' }>[
 function noteTurn(tx: JobTransaction, turn: Extract<Effect, { do: 'turn' }>): void {
   if (turn.is === 'begun') {
     tx.runtime.turn = { is: 'open' };
+    delete tx.runtime.toldError;
     tx.runtime.turnStartedAt = tx.now();
   } else if (turn.is === 'failed') {
     failTurn(tx, turn);
@@ -194,7 +208,7 @@ function failTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'failed' }>): 
   const { code, message, retryable, status } = turn;
   tx.runtime.turn = { is: 'failed', code, message, retryable };
   const payload = { code, message, fatal: false, scope: 'turn', retryable, ...defined({ status }) } as const;
-  tx.emit({ type: 'error', payload });
+  tellTurnError(tx, payload);
 }
 
 function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): void {

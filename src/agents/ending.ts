@@ -80,5 +80,10 @@ function completedEvent(parts: Parts, outcome: EventOf<'completed'>['payload']['
 function errorEvent(parts: Parts, code: keyof typeof errorTable, message: string): EventBody {
   const stderrTail = parts.runtime.stderrTail.slice(-STDERR_TAIL) || undefined;
   const failure = { code, message, fatal: true, scope: 'process', retryable: errorTable[code].retryable } as const;
-  return { type: 'error', payload: { ...failure, ...exitFields(parts), ...defined({ stderrTail }) } };
+  const { toldError: told } = parts.runtime;
+  const isTold = told?.code === code && told.message === message;
+  return {
+    type: 'error',
+    payload: { ...failure, ...(isTold && { repeats: true }), ...exitFields(parts), ...defined({ stderrTail }) },
+  };
 }

@@ -61,6 +61,8 @@ export interface JobRuntime {
   open: string[];
   turn: TurnState;
   turnStartedAt: string | null;
+  /** The error that this turn told last: agents say it once on the way, once at the end of the turn, and die of it. */
+  toldError?: { code: string; message: string };
   /** The last message so far, and its id while it may go on. */
   lastText: string;
   lastTextId: string | null;

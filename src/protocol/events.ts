@@ -116,6 +116,8 @@ const errorPayload = z.strictObject({
   raw: text.optional(),
   ref: text.optional(),
   count: int.optional(),
+  /** Of the end of a process: the error of its last turn, which was told already. */
+  repeats: z.literal(true).optional(),
   exitCode: int.optional(),
   signal: text.optional(),
   stderrTail: text.optional(),

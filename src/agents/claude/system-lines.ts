@@ -103,6 +103,10 @@ const readNotice = reader('a notice', noticeLine, ({ effects }, line) => {
   if (said !== undefined) effects.push(warning(capText(said, NOTICE_CAP)));
 });
 
+const readCompaction: Reader = ({ effects }) => {
+  effects.push(warning('Claude summarised the conversation to make room'));
+};
+
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ['init', readInit],
   ['session_state_changed', readSessionState],
@@ -114,6 +118,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ['informational', readNotice],
   ['notification', readNotice],
   ['model_fallback', readNotice],
+  ['compact_boundary', readCompaction],
 ]);
 
 /** What other lines say as well, or what Reef does not show. */
@@ -122,7 +127,6 @@ const IGNORED = new Set([
   'thinking_tokens',
   'task_progress',
   'permission_denied',
-  'compact_boundary',
   'control_request_progress',
   'session_metadata',
   'session_title_changed',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { NOW, sampleEvent, sampleQuestion } from '../../../test/support/surfaces/samples.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { createStyle } from './style.ts';
-import { type LoggedEvent, renderEvent, renderEvents } from './timeline.ts';
+import { eventLine, type LoggedEvent, renderEvent, renderEvents } from './timeline.ts';
 
 const style = {
   ...createStyle({ colour: false, width: 80, now: NOW }),
@@ -152,4 +152,18 @@ test('a diff is coloured by its signs', () => {
   );
   expect(text).toContain('\u001b[31m-a\u001b[39m');
   expect(text).toContain('\u001b[32m+b\u001b[39m');
+});
+
+verifies('A-173').test('a series of retries is one line, and the end does not repeat the error', () => {
+  const retry = (attempt: number) => progress({ kind: 'retry', attempt, max: 3, message: 'overloaded' });
+  const error = { code: 'agent_error', message: 'overloaded', fatal: false, scope: 'turn', retryable: true };
+  const end = sampleEvent('error', { ...error, fatal: true, scope: 'process', repeats: true });
+  const events = [retry(1), retry(2), retry(3), sampleEvent('error', error), end];
+  const shown = renderEvents(events, style).split('\n');
+  expect(shown.map((line) => line.slice('12:34:56 '.length))).toEqual([
+    '! retry 3 of 3 overloaded',
+    '✗ agent_error: overloaded',
+    '✗ agent_error: the agent ended with this error',
+  ]);
+  expect(events.flatMap((event, index) => eventLine(event, events[index - 1])?.text ?? [])).toHaveLength(3);
 });

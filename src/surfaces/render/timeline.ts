@@ -26,8 +26,12 @@ export function renderEvent(event: LoggedEvent, previous: LoggedEvent | undefine
 }
 
 export function renderEvents(events: readonly LoggedEvent[], style: Style): string {
-  return events.map((event, index) => renderEvent(event, events[index - 1], style)).join('\n');
+  const shown = events.filter((event, index) => !isRetry(event) || !isRetry(events[index + 1]));
+  return shown.map((event, index) => renderEvent(event, shown[index - 1], style)).join('\n');
 }
+
+/** A series of them is one line: each says its number. */
+const isRetry = (event: LoggedEvent | undefined) => event?.type === 'progress' && event.payload.kind === 'retry';
 
 /** Said by the status of a job as well. */
 export const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -46,7 +50,8 @@ export function eventLine(event: LoggedEvent, previous: LoggedEvent | undefined)
   if (
     isQuiet ||
     (event.type === 'progress' && (BOOKKEEPING.has(kind) || kind === 'thinking')) ||
-    isContinued(event, previous)
+    isContinued(event, previous) ||
+    (isRetry(event) && isRetry(previous))
   )
     return undefined;
   const entry = ENTRIES[event.type](payload);
@@ -110,7 +115,8 @@ function inputSent(p: Payload): Entry {
 
 function failed(p: Payload): Entry {
   const tail = p.text('stderrTail').trimEnd();
-  const text = `${p.text('code')}: ${p.text('message')}${times(p.number('count'))}${tail ? `\n${tail}` : ''}`;
+  const message = p.is('repeats') ? 'the agent ended with this error' : p.text('message');
+  const text = `${p.text('code')}: ${message}${times(p.number('count'))}${tail ? `\n${tail}` : ''}`;
   return { mark: '✗', text, colour: p.is('fatal') ? 'red' : 'yellow' };
 }
 

@@ -72,7 +72,8 @@ function MomentView({ row }: { row: MomentRow }) {
       return <Line icon="arrow" tone="works" title={said} hint={by.startsWith('uid:') ? 'you' : who(by)} />;
     }
     case 'error': {
-      const { code, message, stderrTail, fatal } = row.error;
+      const { code, message: said, stderrTail, fatal, repeats } = row.error;
+      const message = repeats ? 'The agent ended with this error' : said;
       return (
         <Line icon="cross" tone={fatal ? 'bad' : 'waits'} title={message} hint={code}>
           {stderrTail && <pre class="output">{plain(stderrTail)}</pre>}
