@@ -7,6 +7,7 @@ import { createEmbedder, HASH_MODEL } from '../../src/runtime/rag/index/embedder
 import { IndexReader } from '../../src/runtime/rag/index/reader.ts';
 import { type Retrieval, retrieve, vectorRanking, wordRanking } from '../../src/runtime/rag/index/search.ts';
 import type { SourceDocument } from '../../src/runtime/rag/load/load-text.ts';
+import { Bm25Peer, stemmedTerms } from './bm25-peer.ts';
 
 const FOLDER = join(import.meta.dirname, 'evaluation');
 const TRAITS = { chunk_size: 2000, chunk_overlap: 100, wanted_embedder: HASH_MODEL };
@@ -26,7 +27,8 @@ export interface Quality {
   rank: number;
 }
 
-export const METHODS = ['words', 'vectors', 'hybrid'] as const;
+/** `BM25` is what the others are measured against: stems and split identifiers, and nothing else. */
+export const METHODS = ['BM25', 'words', 'vectors', 'hybrid'] as const;
 export type Method = (typeof METHODS)[number];
 
 export function readQuestions(): Question[] {
@@ -47,20 +49,22 @@ export function textDocument(source: string, text: string): SourceDocument {
 
 /** Asks all questions in all three ways of one index. */
 export async function evaluate(path: string, noise?: AsyncIterable<SourceDocument>): Promise<Evaluation> {
-  const noModels = { embed: unused, rerank: unused };
   const embedder = createEmbedder(HASH_MODEL, noModels);
   await buildIndex({ path, traits: TRAITS, embedder, documents: handbook(noise), warn: fail });
   const index = new IndexReader(path);
+  const peer = new Bm25Peer(`${path}.stemmed`, index, stemmedTerms);
   try {
     const retrieval: Retrieval = { index, embedder, onEmbedderFailure: fail };
     const query = (question: string) => ({ question, topK: TOP });
     const ask: Record<Method, (question: string) => Promise<readonly number[]>> = {
+      BM25: async (question) => peer.ids(question, TOP),
       words: async (question) => wordRanking(retrieval, query(question)).ids,
       vectors: async (question) => (await vectorRanking(retrieval, query(question)))?.ids ?? [],
       hybrid: async (question) => (await retrieve(retrieval, query(question))).map(({ id }) => id),
     };
     return new Evaluation(index.chunks, await positions(index, ask));
   } finally {
+    peer.close();
     index.close();
   }
 }
@@ -104,10 +108,9 @@ export class Evaluation {
   }
 }
 
-function unused(): never {
-  throw new Error('the evaluation uses no model');
-}
+const unused = () => Promise.reject(new Error('the evaluation uses no model'));
+export const noModels = { embed: unused, rerank: unused };
 
-function fail(what: unknown): never {
+export function fail(what: unknown): never {
   throw what instanceof Error ? what : new Error(String(what));
 }

@@ -1,5 +1,6 @@
 import { runBenches } from '../run-benches.ts';
 import { benchStart } from '../start.ts';
+import { benchHeadings } from './headings.ts';
 import { benchMetaTools, benchPool, benchTransitions } from './mcp.ts';
 import { benchIndex, benchQuality } from './rag.ts';
 import { benchTerminal } from './terminal.ts';
@@ -10,6 +11,7 @@ await runBenches({
   transitions: benchTransitions,
   'meta-tools': benchMetaTools,
   quality: benchQuality,
+  headings: benchHeadings,
   index: benchIndex,
   terminal: benchTerminal,
 });

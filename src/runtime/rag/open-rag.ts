@@ -81,7 +81,7 @@ async function reranked(
 }
 
 function describe({ embedder, wanted_embedder }: IndexMeta): string {
-  const byWords = 'by words (BM25, with word forms, parts of identifiers and misspellings)';
+  const byWords = 'by words (BM25, with word forms, parts of identifiers, misspellings and phrases)';
   if (embedder !== '') return `${byWords} and by vectors of ${embedder}, fused by rank`;
   const noSynonyms = `${byWords}; it finds no synonyms`;
   return wanted_embedder === '' ? noSynonyms : `${noSynonyms}, because ${wanted_embedder} failed when it was built`;

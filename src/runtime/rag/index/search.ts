@@ -24,8 +24,12 @@ export async function retrieve(retrieval: Retrieval, query: Query): Promise<{ id
 }
 
 export function wordRanking({ index }: Retrieval, { question, topK }: Query): Ranking {
-  const words = tellingWords(question).flatMap((word) => index.respell(word));
-  return { ids: index.matching(words.map(stem), topK), weight: 1 };
+  const terms = tellingWords(question).map((word) => index.respell(word).map(stem));
+  const phrases = terms.flatMap(([right], at) => {
+    const [left] = terms[at - 1] ?? [];
+    return left && right ? [`${left} ${right}`] : [];
+  });
+  return { ids: index.matching({ terms: terms.flat(), phrases }, topK), weight: 1 };
 }
 
 export async function vectorRanking(
