@@ -23,7 +23,7 @@ export const surfaces = page('surfaces', {
   'U-25': { from: '+', says: 'the operations the page needs exist on every face: usage, review and the others', status: 'done' },
   'U-26': { from: '+', says: "reef serve --origin adds one exact host behind the user's own tunnel", status: 'done' },
   'U-27': { from: '+', says: 'GET /metrics gives the figures of the home and sends nothing anywhere', status: 'done' },
-  'U-30': { from: '+', says: 'the page shows jobs and runs now, with questions answerable in place', status: 'todo', because: 'questions, groups and cards are there, by test; a card does not name its host: there is one home on the page' },
+  'U-30': { from: '+', says: 'the page shows jobs and runs now, with questions answerable in place', status: 'done' },
   'U-31': { from: '+', says: 'the page shows a run as a graph that lights up', status: 'done' },
   'U-32': { from: '+', says: "the page shows a job's timeline of 50,000 events without lag", status: 'todo', because: 'the timeline of a job is shown, live and as a window on it, by test with 2,500 events; not measured with 50,000' },
   'U-33': { from: '+', says: 'the page shows worktrees with diff, gates and conflicts', status: 'done' },
