@@ -72,8 +72,8 @@ describe('check-node', () => {
 });
 
 test('every npm script that people call starts with the check', () => {
-  // npm itself calls `dependencies` during `npm ci`, with whatever Node there is.
-  const { dependencies: _, ...scripts } = packageJson.scripts;
+  // npm itself calls `dependencies` during `npm ci`, with whatever Node there is, and is all that `sbom` runs.
+  const { dependencies: _, sbom: __, ...scripts } = packageJson.scripts;
   const without = Object.entries(scripts).filter(([, line]) => !/^node scripts\/check-node\.cjs && \S/.test(line));
   expect(without).toEqual([]);
 });

@@ -68,6 +68,7 @@ export class EditorSession {
     await this.#say(text);
     const onCancel = () => void this.cancel().catch(() => {}); // it has ended by itself
     signal.addEventListener('abort', onCancel);
+    if (signal.aborted) onCancel();
     try {
       await this.#follow(signal);
     } finally {
