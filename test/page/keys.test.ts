@@ -71,6 +71,7 @@ inChromium('U-38', 'U-35').test(
     await press('?');
     await page.getByLabel('Keys without Ctrl').uncheck();
     await press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await press('g', 'u', 'Control+k');
     await page.getByRole('combobox', { name: 'Find' }).waitFor();
     await press('Escape');

@@ -5,7 +5,7 @@ import { screens } from '../screens.tsx';
 import { notifies, singleKeys } from '../store/settings.ts';
 import { askToNotify } from '../store/tell.ts';
 import { Dialog } from '../widgets/dialog.tsx';
-import { openDialog } from './keys.ts';
+import { closeDialog } from './keys.ts';
 
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Ctrl K', 'Find a screen, a task or a command'],
@@ -21,12 +21,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
 export function Help() {
   const leads = screens.flatMap(({ rail, title }) => (rail ? [[`g ${rail.letter}`, title] as const] : []));
   return (
-    <Dialog
-      label="Keys and settings"
-      onClose={() => {
-        openDialog.value = undefined;
-      }}
-    >
+    <Dialog label="Keys and settings" onClose={() => closeDialog('help')}>
       <h2>Keys</h2>
       <dl class="keys">
         {[...KEYS, ...leads].map(([keys, does]) => (

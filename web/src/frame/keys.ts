@@ -3,7 +3,14 @@ import { navigate } from '../router.ts';
 import { screens } from '../screens.tsx';
 import { singleKeys } from '../store/settings.ts';
 
-export const openDialog = signal<'palette' | 'help' | undefined>(undefined);
+type PageDialog = 'palette' | 'help';
+
+export const openDialog = signal<PageDialog | undefined>(undefined);
+
+/** A browser tells of the end of a dialog a moment later, when another one may be open already. */
+export function closeDialog(closed: PageDialog): void {
+  if (openDialog.peek() === closed) openDialog.value = undefined;
+}
 
 /** How long `g` waits for its letter. */
 const LETTER_MS = 1_500;
@@ -32,7 +39,10 @@ function withControl(key: string): boolean {
 const isFree = (event: KeyboardEvent) => singleKeys.peek() && !isTyping(event);
 
 function isTyping({ target }: KeyboardEvent): boolean {
-  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable], dialog *');
+  if (!(target instanceof HTMLElement)) return false;
+  const dialog = target.closest('dialog');
+  // What was in a dialog that has just closed keeps the focus for a moment.
+  return dialog ? dialog.open : target.matches('input, textarea, select, [contenteditable]');
 }
 
 function go(letter: string): true | undefined {

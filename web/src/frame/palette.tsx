@@ -6,7 +6,7 @@ import { navigate } from '../router.ts';
 import { screens } from '../screens.tsx';
 import { jobs, runs, worktrees } from '../store/home.ts';
 import { Dialog } from '../widgets/dialog.tsx';
-import { openDialog } from './keys.ts';
+import { closeDialog, openDialog } from './keys.ts';
 
 interface Entry {
   kind: string;
@@ -58,7 +58,7 @@ export function Palette() {
       .slice(0, SHOWN);
   });
   const close = () => {
-    openDialog.value = undefined;
+    closeDialog('palette');
   };
   const take = (entry: Entry | undefined) => {
     if (!entry) return;
