@@ -20,7 +20,7 @@ interface Served {
   wanted: Wanted;
 }
 
-/** Serves one editor until it disconnects. Starts nothing before its first prompt. */
+/** Serves one editor until it disconnects. No agent starts before the first prompt. */
 export async function serveEditor({ stdin, stdout, open, wanted }: Served): Promise<void> {
   const sessions = new Map<string, EditorSession>();
   const turns = new Map<string, AbortController>();

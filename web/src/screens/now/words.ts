@@ -1,11 +1,6 @@
 import type { JobView } from '../../../../src/protocol/job-operations.ts';
 import type { RunSummary } from '../../../../src/protocol/run-operations.ts';
-import type { Tone } from '../../widgets/badge.tsx';
-
-interface Said {
-  tone: Tone;
-  text: string;
-}
+import type { Said } from '../../widgets/badge.tsx';
 
 const ACTIVITIES: Record<JobView['activity'], Said> = {
   queued: { tone: 'waits', text: 'Queued' },

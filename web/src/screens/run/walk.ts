@@ -1,5 +1,5 @@
 import type { BlockStatus, LogEntry, RunView } from '../../../../src/protocol/workflow.ts';
-import type { Tone } from '../../widgets/badge.tsx';
+import type { Said } from '../../widgets/badge.tsx';
 
 type Position = RunView['path'][number];
 
@@ -89,11 +89,6 @@ export const signalName = (signal: string) =>
     .replace(/^SIGNAL:/, '')
     .replace(/^FAIL_DEFAULT$/, 'ANY FAILURE')
     .replaceAll('_', ' ');
-
-interface Said {
-  tone: Tone;
-  text: string;
-}
 
 const STATUSES: Record<BlockStatus, Said> = {
   pending: { tone: 'calm', text: 'Planned' },

@@ -2,12 +2,7 @@ import { isOver } from '../../../../src/protocol/is-over.ts';
 import type { Clash, WorktreeView } from '../../../../src/protocol/worktrees.ts';
 import { plain } from '../../format.ts';
 import { jobs, runs } from '../../store/home.ts';
-import type { Tone } from '../../widgets/badge.tsx';
-
-interface Said {
-  tone: Tone;
-  text: string;
-}
+import type { Said } from '../../widgets/badge.tsx';
 
 const STATES: Record<WorktreeView['status'], Said> = {
   queued: { tone: 'waits', text: 'Queued' },
