@@ -8,13 +8,16 @@ import { TASK_STATES } from '../src/surfaces/render/next-steps.ts';
 import { citations } from '../test/requirements/citations.ts';
 import { requirementRows } from '../test/requirements.ts';
 
+const ledgerPages = [...new Set(requirementRows.map(([, { page }]) => page))];
+
 /** Pages that are tables of the code, or hold one, written from the code: `node scripts/generate-docs.ts`. */
-export const pages = {
+export const pages: Record<string, () => string> = {
   'docs/errors.md': errorsPage,
   'docs/tools.md': toolsPage,
   'docs/status.md': statusPage,
   'docs/states.md': statesPage,
   'docs/runtime.md': runtimePage,
+  ...Object.fromEntries(ledgerPages.map((name) => [`docs/status/${name}.md`, () => ledgerPage(name)])),
 };
 
 const NOTE = '<!-- Written by scripts/generate-docs.ts; do not edit. -->';
@@ -98,29 +101,39 @@ ${sections.join('\n\n')}
 `;
 }
 
-/** What is proved and by which tests, what is not and why: the ledger as people read it. */
+/** The ledger as people read it: which pages it has. Totals stand on each page, so that two changes to two pages never meet here. */
 function statusPage(): string {
-  const cited = citations();
-  const pageNames = [...new Set(requirementRows.map(([, { page }]) => page))];
-  const done = requirementRows.filter(([, { status }]) => status === 'done').length;
-  const sections = pageNames.map((name) => {
-    const rows = requirementRows.filter(([, { page }]) => page === name);
-    const proved = rows.filter(([, { status }]) => status === 'done').length;
-    const lines = rows.map(([id, row]) => {
-      const files = cited.get(id) ?? [];
-      const proof = row.status === 'done' ? tests(files) : row.because;
-      return `| ${id} | ${row.status === 'done' ? '✓' : ''} | ${cell(row.says)} | ${cell(proof)} |`;
-    });
-    return `## ${name}: ${proved} of ${rows.length}\n\n| id | | what | proved by, or why not |\n|---|---|---|---|\n${lines.join('\n')}`;
-  });
+  const list = ledgerPages.map((name) => `- [${name}](status/${name}.md)`).join('\n');
   return `# Status
 
 ${NOTE}
 
-${done} of ${requirementRows.length} requirements are proved: a test that cites the id passed in a full run. The others say why not; some of them work
+What Reef promises, requirement by requirement: what is proved and by which tests, what is not and why. \`npm run requirements\` counts
+them.
+
+${list}
+`;
+}
+
+/** One page of the ledger: what is proved and by which tests, what is not and why. */
+function ledgerPage(name: string): string {
+  const rows = requirementRows.filter(([, { page }]) => page === name);
+  const proved = rows.filter(([, { status }]) => status === 'done').length;
+  const cited = citations();
+  const lines = rows.map(([id, row]) => {
+    const proof = row.status === 'done' ? tests(cited.get(id) ?? []) : row.because;
+    return `| ${id} | ${row.status === 'done' ? '✓' : ''} | ${cell(row.says)} | ${cell(proof)} |`;
+  });
+  return `# Status of ${name}
+
+${NOTE}
+
+${proved} of ${rows.length} requirements are proved: a test that cites the id passed in a full run. The others say why not; some of them work
 and merely lack their proof.
 
-${sections.join('\n\n')}
+| id | | what | proved by, or why not |
+|---|---|---|---|
+${lines.join('\n')}
 `;
 }
 
