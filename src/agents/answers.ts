@@ -46,7 +46,7 @@ function chooseQuestion(request: SendRequest, open: Question[]): Question {
 function toAnswer(request: SendRequest, question: Question): Answer {
   if (request.decision !== undefined) return toDecision(request, question);
   if (question.kind === 'permission') {
-    throw new ReefError('answer_needs_decision', 'this question is a permission: text is no answer to it');
+    throw new ReefError('answer_needs_decision', 'this question asks for a permission, and text does not answer it');
   }
   return request.option ? toChoice(request, question) : toText(request.text ?? '', question);
 }

@@ -28,7 +28,7 @@ export function refuseEscape(
 const MAX_DEPTH = 8;
 
 export function refuseDepth({ depth, maxDepth = MAX_DEPTH }: Pick<Job, 'depth' | 'maxDepth'>): void {
-  if (depth >= maxDepth) throw new ReefError('agent_depth', `jobs go at most ${maxDepth} deep here`);
+  if (depth >= maxDepth) throw new ReefError('agent_depth', `jobs may be nested at most ${maxDepth} deep here`);
 }
 
 /** An agent that starts others without end would take every place and the memory of the daemon. */

@@ -101,6 +101,6 @@ export class CodeOperations {
   #known(path: string): string {
     const found = checkoutIn(this.#deps.repository, path);
     if (found !== undefined) return found;
-    throw new ReefError('not_a_worktree', `${path} lies in no checkout of this repository.`);
+    throw new ReefError('not_a_worktree', `${path} is not in a checkout of this repository.`);
   }
 }

@@ -120,7 +120,7 @@ function upToGap(after: number, page: Page): OperationOutput<'events'> {
 function timeOf(since: string): string {
   const cursor = parseCursor(since);
   if ('at' in cursor) return cursor.at;
-  throw new ReefError('bad_cursor', `since: ${since} is no ISO-8601 time`);
+  throw new ReefError('bad_cursor', `since: ${since} is not an ISO-8601 time`);
 }
 
 /** In the time of this machine, as a person would say it. */

@@ -117,6 +117,6 @@ export function parseCursor(since: string | undefined): Cursor {
   if (SEQ.test(since)) return { after: Number(since) };
   const time = ISO.test(since) ? Date.parse(since) : Number.NaN;
   if (Number.isNaN(time))
-    throw new ReefError('bad_cursor', `"${since.slice(0, 64)}" is no cursor and no ISO-8601 time`);
+    throw new ReefError('bad_cursor', `"${since.slice(0, 64)}" is neither a cursor nor an ISO-8601 time`);
   return { at: new Date(time).toISOString() };
 }

@@ -95,7 +95,7 @@ verifies('J-10').test('a script that watches files is no gate, and init says whi
   rig = new RunsRig({ 'package.json': '{"scripts":{"test":"node --test --watch","build":"node --version"}}\n' });
   const { out } = await rig.reef('init', '--yes');
   expect(out).toContain('  test    none: a run needs one\n');
-  expect(out).toContain('Script "test" of package.json is no gate: it watches files and never ends (--watch).');
+  expect(out).toContain('Script "test" of package.json cannot be a gate: it watches files and never ends (--watch).');
   expect(config()).not.toContain('    test:');
 });
 

@@ -26,7 +26,7 @@ export const codexAdapter: Adapter<CodexState> = {
 function parse(state: CodexState, line: AgentLine): Step<CodexState> {
   if (line.stream === 'err') return onStderr(state, line.text);
   const message = readEnvelope(line.json);
-  if (!message) return step(state, badLine('Codex wrote a line that is no message of its protocol'));
+  if (!message) return step(state, badLine('Codex wrote a line that is not a message of its protocol'));
   const { id, method } = message;
   if (method === undefined) return (id !== undefined && onResponse(state, id, message)) || unfit(state, message);
   if (id !== undefined) return onRequest(state, { id, method, params: message.params }) ?? unfit(state, message);

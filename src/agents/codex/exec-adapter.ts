@@ -77,7 +77,7 @@ const handlers: ReadonlyMap<string, Handler<ExecState>> = new Map([
 function execParse(state: ExecState, line: AgentLine): ExecStep {
   if (line.stream === 'err') return onStderr(state, line.text);
   const { json } = line;
-  if (!isTyped(json)) return step(state, badLine('Codex wrote a line that is no message of its protocol'));
+  if (!isTyped(json)) return step(state, badLine('Codex wrote a line that is not a message of its protocol'));
   const handle = handlers.get(json.type);
   if (!handle) return step(state, { do: 'unknown', name: json.type });
   return handle(state, json) ?? step(state, badLine(`Codex wrote a ${json.type} that Reef cannot read`));

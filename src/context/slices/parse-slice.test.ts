@@ -37,8 +37,8 @@ for (const [text, slice] of GOOD) {
 const BAD: [string, string][] = [
   ['', 'has no kind'],
   ['outline', '"outline" has no argument'],
-  ['outlines:src/a.ts', '"outlines" is no kind of slice'],
-  ['Outline:src/a.ts', '"Outline" is no kind of slice'],
+  ['outlines:src/a.ts', '"outlines" is not a kind of slice'],
+  ['Outline:src/a.ts', '"Outline" is not a kind of slice'],
   ['outline:', 'has no argument'],
   ['outline: src/a.ts', 'has a blank after its colon'],
   ['search:"round', 'has a quote that is not closed'],
@@ -46,7 +46,7 @@ const BAD: [string, string][] = [
   ['search:"\\x"', 'not as JSON quotes'],
   ['search:""', 'has an empty argument'],
   ['search:a"b', 'has a quote inside'],
-  ['search:round prices', '"prices", which is no option'],
+  ['search:round prices', '"prices", which is not an option'],
   ['refs:a limit=0', 'has limit=0, not 1 to 2000'],
   ['find:a limit=51', 'has limit=51, not 1 to 50'],
   ['refs:a limit=2e3', 'has limit=2e3'],
@@ -54,8 +54,8 @@ const BAD: [string, string][] = [
   ['refs:a limit=2 limit=3', 'has limit twice'],
   ['refs:a required required', 'has required twice'],
   ['refs:a required=1', 'has a malformed "required=1"'],
-  ['refs:a top=2', '"top", which is no option'],
-  ['refs:a __proto__=2', 'which is no option'],
+  ['refs:a top=2', '"top", which is not an option'],
+  ['refs:a __proto__=2', 'which is not an option'],
   ['file:a.ts lines=20-10', 'not as in lines=10-20'],
   ['explore:"x" budget=3', 'has budget=3, not 20 to 32000'],
   ['outline:../other/a.ts', 'contains ".."'],
@@ -65,7 +65,7 @@ const BAD: [string, string][] = [
   ['search:{plan}', 'gives search {plan}, which takes words'],
   ['refs:{changed}', 'gives refs {changed}, which takes a name'],
   ['refs:{symbol}', 'knows no {symbol}'],
-  ['toString:a', 'is no kind'],
+  ['toString:a', 'is not a kind'],
 ];
 
 for (const [text, words] of BAD) {
@@ -145,7 +145,7 @@ verifies('C-102').test('mappings are refused like texts', () => {
     expect.stringContaining('no kind'),
     'gives outline no argument',
     'has limit=3x, not 1 to 2000',
-    'has limit: [3], which is no value of an option',
+    'has limit: [3], which is not a value of an option',
     'names the path "../a", which contains ".."',
     'is neither a text nor a mapping',
     'is neither a text nor a mapping',

@@ -63,7 +63,7 @@ function parseText(text: string): Slice {
   const colon = text.indexOf(':');
   if (colon === -1) throw withoutColon(text);
   const kind = text.slice(0, colon);
-  if (!isSliceKind(kind)) throw new SliceSyntaxError(`"${shown(kind)}" is no kind of slice; there are ${KIND_LIST}`);
+  if (!isSliceKind(kind)) throw new SliceSyntaxError(`"${shown(kind)}" is not a kind of slice; there are ${KIND_LIST}`);
   const start = colon + 1;
   const { argument, end } = text[start] === '"' ? quoted(text, start) : plain(text, start);
   checkArgument(kind, argument);
@@ -132,7 +132,7 @@ function parseOptions(kind: SliceKind, text: string, start: number): Fields {
   for (const [word] of text.slice(start).matchAll(/[^ ]+/g)) {
     const [name = '', value, ...rest] = word.split('=');
     if (value === undefined && name !== 'required')
-      throw new SliceSyntaxError(`has "${shown(word)}", which is no option`, strayHint(text));
+      throw new SliceSyntaxError(`has "${shown(word)}", which is not an option`, strayHint(text));
     if (rest.length > 0 || (name === 'required' && value !== undefined))
       throw new SliceSyntaxError(`has a malformed "${shown(word)}"`);
     setOption(fields, kind, name, value ?? 'true');
@@ -148,7 +148,7 @@ function strayHint(text: string): string {
 
 function setOption(fields: Fields, kind: SliceKind, name: string, value: string): void {
   const bounds: Partial<Record<string, number>> = SLICE_KINDS[kind].options;
-  if (!OPTIONS.includes(name)) throw new SliceSyntaxError(`has "${shown(name)}", which is no option`);
+  if (!OPTIONS.includes(name)) throw new SliceSyntaxError(`has "${shown(name)}", which is not an option`);
   if (name !== 'budget' && name !== 'required' && bounds[name] === undefined)
     throw new SliceSyntaxError(`gives ${kind} ${name}, which it does not take`);
   const isSet = name === 'required' ? fields.required : name in fields;
@@ -177,7 +177,7 @@ function parseMapping(entries: [string, unknown][]): Slice {
   for (const [key, value] of entries) {
     const [head = '', ...rest] = key.split(':');
     if (rest.length > 0 && isSliceKind(head))
-      throw new SliceSyntaxError(`"${shown(key)}" is no kind of slice`, quoting(`${key}: ${String(value)}`));
+      throw new SliceSyntaxError(`"${shown(key)}" is not a kind of slice`, quoting(`${key}: ${String(value)}`));
   }
   const kinds = entries.flatMap(([key, given]) => (isSliceKind(key) ? [{ kind: key, given }] : []));
   const [first] = kinds;
@@ -206,7 +206,7 @@ function mappedValue(name: string, value: unknown): string {
   const isFlag = name === 'required' && value === true;
   if (isFlag || typeof value === 'string' || typeof value === 'number') return String(value);
   const given = shown(JSON.stringify(value) ?? '');
-  throw new SliceSyntaxError(`has ${shown(name)}: ${given}, which is no value of an option`);
+  throw new SliceSyntaxError(`has ${shown(name)}: ${given}, which is not a value of an option`);
 }
 
 function heading(kind: SliceKind, argument: SliceArgument, options: [string, unknown][]): string {

@@ -341,7 +341,7 @@ src/f1.ts:1 function name1(a: number): number`.replace('"...)', '"..".)'),
 verifies('C-103').test('a required slice that cannot be had is refused by name', async () => {
   await expect(render({ slices: ['find:a', 'outline:gone.ts required'] })).rejects.toMatchObject({
     code: 'context_unavailable',
-    message: 'The slice outline:gone.ts required is required and cannot be had: There is no gone.ts.',
+    message: 'The slice outline:gone.ts required is required and could not be read: There is no gone.ts.',
     details: { slice: 'outline:gone.ts required', code: 'file_not_found' },
   });
 });

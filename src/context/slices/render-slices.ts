@@ -83,7 +83,7 @@ function refuseMissing(asked: readonly Asked[]): void {
   const missing = asked.find(({ expanded, answer }) => expanded.slice.required && 'failed' in answer);
   if (missing === undefined || !('failed' in missing.answer)) return;
   const { slice, code, message } = missing.answer.failed;
-  throw new ReefError('context_unavailable', `The slice ${slice} is required and cannot be had: ${message}`, {
+  throw new ReefError('context_unavailable', `The slice ${slice} is required and could not be read: ${message}`, {
     details: { slice, code },
   });
 }

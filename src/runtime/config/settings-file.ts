@@ -192,7 +192,7 @@ export function check(
         const near = nearestName(key, names);
         const nearest = near && [...written.slice(0, -1), near].join('.');
         const name = written.join('.');
-        const message = `${name} is no ${what} and is ignored${didYouMean(nearest)}`;
+        const message = `${name} is not a ${what} and is ignored${didYouMean(nearest)}`;
         result.warnings.push({ file, line: lineOf(written), message, key: name, nearest, known: names });
         remove(kept, path);
       }

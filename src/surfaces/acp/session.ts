@@ -49,7 +49,7 @@ export class EditorSession {
   readonly #asked = new Set<string>();
 
   constructor(deps: SessionDeps, id = `editor-${randomBytes(8).toString('hex')}`) {
-    if (!SESSION.test(id)) throw new ReefError('bad_request', `"${id}" is no session of Reef`);
+    if (!SESSION.test(id)) throw new ReefError('bad_request', `"${id}" is not a Reef session`);
     this.#deps = deps;
     this.id = id;
   }

@@ -63,7 +63,7 @@ export const TASK_STATES = {
       step('reef run abort ID', 'end the run; the worktree stays'),
     ],
   },
-  success: { means: 'The workflow is through and every gate passed.', steps: [SEE, MERGE, DROP] },
+  success: { means: 'The workflow has finished and every gate passed.', steps: [SEE, MERGE, DROP] },
   failed: {
     means: 'The workflow ended without success.',
     steps: [step('reef run show ID', 'see the whole run'), SEE, GO_ON, MERGE, DROP],
@@ -92,7 +92,7 @@ export const TASK_STATES = {
     steps: [step('git status', 'see what is in the way'), step('reef run show ID --wait', 'wait for the merge')],
   },
   not_merged: { means: 'The merge was refused.', steps: [SEE, MERGE, DROP] },
-  merged: { means: 'Its work is in.', steps: [step('reef run "…"', 'start the next task')] },
+  merged: { means: 'Its work is merged.', steps: [step('reef run "…"', 'start the next task')] },
   put_aside: { means: 'It was discarded or held; its work is kept.', steps: [RESTORE] },
   job_queued: { means: 'It waits for a free place.', steps: [step('reef wait ID', 'wait for it'), END] },
   job_working: {

@@ -106,7 +106,7 @@ export class Project implements TrustCore {
   /** Its content in full, or why nobody can agree to it. */
   #item(name: string, bytes: Buffer | undefined): TrustItem {
     if (bytes === undefined) return { name, content: CANNOT_BE_SHOWN, hash: '', trusted: false };
-    const content = isUtf8(bytes) ? bytes.toString('utf8') : `(${bytes.length} bytes that are no text)`;
+    const content = isUtf8(bytes) ? bytes.toString('utf8') : `(${bytes.length} bytes that are not text)`;
     return { name, content, hash: trustHash(bytes), trusted: this.#isTrusted(name, bytes) };
   }
 

@@ -282,7 +282,7 @@ for (const [test, word] of endless) {
     expect([gates.test?.command.join(' '), notes]).toEqual(
       word === undefined
         ? ['npm test', []]
-        : [undefined, [`Script "test" of package.json is no gate: it watches files and never ends (${word}).`]],
+        : [undefined, [`Script "test" of package.json cannot be a gate: it watches files and never ends (${word}).`]],
     );
   });
 }

@@ -132,7 +132,7 @@ export class RunOperations implements RunCore {
     const { run, group } = this.#tried(id, caller);
     const shown = await showAttempts(this.#deps, run);
     if (shown.length === 0)
-      throw new ReefError('bad_request', 'Nothing is left of the attempts that could be compared.');
+      throw new ReefError('bad_request', 'None of the attempts is left to be compared.');
     const about = this.#deps.redact({ agent, task: run.doc.task, group, shown });
     return { runId: run.id, jobId: await startReview(this.#deps.jobs, about, caller) };
   }
@@ -226,7 +226,7 @@ export class RunOperations implements RunCore {
     if (block !== undefined && visits.length === 0) {
       throw new ReefError(
         'bad_request',
-        `${block} is no block of run ${runId} that left anything: \`reef run show ${runId}\``,
+        `${block} is not a block of run ${runId}, or it left nothing: \`reef run show ${runId}\``,
       );
     }
     return redact({

@@ -47,7 +47,7 @@ export class Pager {
     const isSame = kept !== undefined && idOf(kept.whole, view) === id;
     const place = isSame ? { id: kept.id, whole: kept.whole as W } : this.#keep(key, await make(), view);
     if (place.id !== id) {
-      throw new ReefError('cursor_expired', 'What is behind this cursor has changed: ask again without it.', {
+      throw new ReefError('cursor_expired', 'What this cursor points to has changed: ask again without it.', {
         details: { cursor },
       });
     }

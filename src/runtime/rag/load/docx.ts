@@ -40,7 +40,7 @@ function unescapeXml(text: string): string {
 function readEntry(zip: Buffer, wanted: string): Buffer {
   const end = zip.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));
   if (end < 0 || zip.readUInt32LE(end) !== END_OF_DIRECTORY || end + 22 > zip.length)
-    throw broken('it is no zip archive');
+    throw broken('it is not a zip archive');
   let at = zip.readUInt32LE(end + 16);
   for (let count = zip.readUInt16LE(end + 10); count > 0; count -= 1) {
     if (at + 46 > zip.length || zip.readUInt32LE(at) !== DIRECTORY_ENTRY) throw broken('its directory is damaged');

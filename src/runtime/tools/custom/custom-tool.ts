@@ -71,7 +71,7 @@ type Given = Record<string, unknown>;
 
 function argumentsOf(name: string, { parameters }: Declared, args: unknown): Given {
   if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-    throw new ReefError('bad_request', `The arguments of ${name} are no object`);
+    throw new ReefError('bad_request', `The arguments of ${name} are not an object`);
   }
   const known = Object.keys((parameters.properties as object | undefined) ?? {});
   const required = (parameters.required as string[] | undefined) ?? [];

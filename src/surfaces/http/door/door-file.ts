@@ -58,12 +58,12 @@ type OpenAsk = Extract<z.infer<typeof askSchema>, { do: 'open' }>;
 /** Only the loopback interface is opened for the asking: whoever comes in can start programs. */
 function refusePlace({ host = LOOPBACK, origin, isRemoteShell = false }: OpenAsk): void {
   if (isIP(host) === 0)
-    throw new ReefError('bad_request', `host: ${host} is no address; it is a number such as 127.0.0.1`);
+    throw new ReefError('bad_request', `host: ${host} is not an address: give a number such as 127.0.0.1`);
   if (host !== LOOPBACK && !isRemoteShell) {
     throw new ReefError('remote_shell', `Whoever reaches ${host} and has the token can start programs as you`);
   }
   if (origin !== undefined && originOf(origin) !== origin) {
-    throw new ReefError('bad_request', `origin: ${origin} is no address such as https://reef.example.org`);
+    throw new ReefError('bad_request', `origin: ${origin} is not an address such as https://reef.example.org`);
   }
 }
 

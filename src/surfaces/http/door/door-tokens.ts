@@ -91,7 +91,7 @@ export class DoorTokens {
   /** Shows a page that this server knows its token, before the page sends it. */
   proof(tokenId: string, nonce: string): string {
     const page = this.#valid().find(({ id }) => id === tokenId);
-    if (!page) throw new ReefError('unauthorized', 'There is no such page token, or it is over');
+    if (!page) throw new ReefError('unauthorized', 'There is no such page token, or it has expired');
     return createHmac('sha256', Buffer.from(page.hash, 'hex')).update(nonce).digest('hex');
   }
 
@@ -130,5 +130,5 @@ function sha256(text: string): Buffer {
 }
 
 function revoked(): ReefError {
-  return new ReefError('unauthorized', 'This token was taken back');
+  return new ReefError('unauthorized', 'This token was revoked');
 }

@@ -37,7 +37,7 @@ function isWildcard(host: string): boolean {
  */
 export function refuseStranger({ host = '', origin }: IncomingHttpHeaders, sites: readonly Site[]): void {
   const site = sites.find((each) => each.host === host);
-  if (!site) throw new ReefError('bad_host', `This door is not ${JSON.stringify(host.slice(0, 100))}`);
+  if (!site) throw new ReefError('bad_host', `Nothing is served here as ${JSON.stringify(host.slice(0, 100))}`);
   if (origin !== undefined && origin !== site.origin) {
     throw new ReefError('bad_origin', `A page of ${JSON.stringify(origin.slice(0, 100))} may not call this door`);
   }

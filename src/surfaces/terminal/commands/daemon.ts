@@ -29,7 +29,7 @@ export const daemonStop: Command<{ killJobs?: true }> = async (cli, _args, { kil
   // Waits until its process is gone, so that the next command can start another one.
   while (isAlive(pid)) {
     if (systemClock.monotonicMs() > deadline)
-      throw new ReefError('daemon_unavailable', 'The daemon was told to stop, and still runs');
+      throw new ReefError('daemon_unavailable', 'The daemon was told to stop and is still running');
     await systemClock.sleep(POLL_MS);
   }
   cli.print({ stopped }, () => (stopped ? 'stopped' : 'was not running'));

@@ -44,7 +44,7 @@ async function readReview(cli: Cli, file: string): Promise<Partial<Review>> {
   const read = file === '-' ? await cli.stdin() : await readFile(resolve(cli.cwd, file), 'utf8').catch(ifUnreadable);
   const parsed = parseJson(read);
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null)
-    throw new ReefError('bad_request', `${file} is no JSON object${parsed.ok ? '' : `: ${parsed.why}`}`);
+    throw new ReefError('bad_request', `${file} is not a JSON object${parsed.ok ? '' : `: ${parsed.why}`}`);
   return parsed.value;
 }
 

@@ -93,7 +93,7 @@ function PutAway({ view }: { view: WorktreeView }) {
   const words: Partial<Record<WorktreeView['status'], string>> = {
     queued: 'It waits for its turn, and has no files yet.',
     creating: 'Its folder is being made.',
-    accepted: `Its work is in ${view.base.branch || 'its target'}, and its folder is gone.`,
+    accepted: `Merged into ${view.base.branch || 'its target'}; its folder is gone.`,
     held: 'Its work is kept on a ref of git, with the session of its agent.',
     discarded: 'Its folder is gone; its work is kept on a ref of git.',
     lost: 'Its folder disappeared.',
