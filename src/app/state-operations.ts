@@ -113,7 +113,10 @@ export class StateOperations implements StateCore {
     const { job } = findJob(this.#deps.store, id, caller);
     const file = join(jobDir(this.#deps.home.dir, job.id), 'context.jsonl');
     const text = await readFile(file, 'utf8').catch(() => {
-      throw new ReefError('job_not_found', `${job.id} is not a job of the native coder, or it has not asked its model yet.`);
+      throw new ReefError(
+        'job_not_found',
+        `${job.id} is not a job of the native coder, or it has not asked its model yet.`,
+      );
     });
     const lines = text.split('\n').map((line) => parseJson(line));
     const calls = lines.flatMap((line) => (line.ok ? [line.value as Record<string, unknown>] : []));

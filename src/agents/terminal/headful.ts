@@ -41,9 +41,16 @@ export function refuseHeadful(
   if (mode !== 'headful') return;
   if (host.capabilities.tmux === undefined) throw new ReefError('headful_unsupported', 'tmux is not installed here');
   if (caller.jobId !== undefined) throw new ReefError('not_yours', 'a terminal is opened by people, not by jobs');
-  if (yes) throw new ReefError('bad_request', 'a headful agent asks in its own terminal, where Reef cannot answer "yes" for you');
+  if (yes)
+    throw new ReefError(
+      'bad_request',
+      'a headful agent asks in its own terminal, where Reef cannot answer "yes" for you',
+    );
   if (budget.tokens !== undefined || budget.turns !== undefined) {
-    throw new ReefError('bad_request', 'tokens and turns of a headful agent are not seen: only its time can be limited');
+    throw new ReefError(
+      'bad_request',
+      'tokens and turns of a headful agent are not seen: only its time can be limited',
+    );
   }
 }
 

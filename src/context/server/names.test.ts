@@ -74,7 +74,10 @@ verifies('C-140').test('what a name in parts does not find is said, and never ta
     ['get_symbol_references', { name: 'the total' }],
   ] as const) {
     const { isError, content } = await call(tool, args);
-    expect([isError, content[0]?.text]).toEqual([true, expect.stringMatching(/^bad_arguments: name: .* is not a name/)]);
+    expect([isError, content[0]?.text]).toEqual([
+      true,
+      expect.stringMatching(/^bad_arguments: name: .* is not a name/),
+    ]);
   }
 });
 

@@ -29,7 +29,8 @@ export const findNode: FindToolchain = async ({ names, read }) => {
     spare: spare.map(([gate, { because, command }]) => [gate, suggest(because, ...command)] as const),
     leaves: hasDependencies(about) ? ['node_modules'] : [],
     notes: endless.map(
-      ({ script, word }) => `Script "${script}" of package.json cannot be a gate: it watches files and never ends (${word}).`,
+      ({ script, word }) =>
+        `Script "${script}" of package.json cannot be a gate: it watches files and never ends (${word}).`,
     ),
     isAside: !isProduct(about, names),
     ...(setup && { setup }),

@@ -131,8 +131,7 @@ export class RunOperations implements RunCore {
   ): Promise<OperationOutput<'run_review'>> {
     const { run, group } = this.#tried(id, caller);
     const shown = await showAttempts(this.#deps, run);
-    if (shown.length === 0)
-      throw new ReefError('bad_request', 'None of the attempts is left to be compared.');
+    if (shown.length === 0) throw new ReefError('bad_request', 'None of the attempts is left to be compared.');
     const about = this.#deps.redact({ agent, task: run.doc.task, group, shown });
     return { runId: run.id, jobId: await startReview(this.#deps.jobs, about, caller) };
   }

@@ -75,7 +75,8 @@ export function routesOf(deps: RouteDeps, guards: Guards): Hono<Env> {
   addLogin(app, deps, guards);
   app.use('*', async (c, next) => {
     const access = tokens.check(bearer(c.env.incoming.headers) ?? '');
-    if (!access) throw new ReefError('unauthorized', 'This call carries no token of this home, or one that has expired');
+    if (!access)
+      throw new ReefError('unauthorized', 'This call carries no token of this home, or one that has expired');
     c.set('access', access);
     await next();
   });
