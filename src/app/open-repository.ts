@@ -119,7 +119,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
         ...spec,
         env: allowedEnv(env.all, deps.settings().pass_env, { ...spec.env }),
         output: 'apart',
-        abort: new AbortController().signal,
+        abort: spec.abort ?? new AbortController().signal,
       }),
     gatesOf: worktreeGates({ ...gates, ...deps, project, openDir: createSafeDir }),
     asUser: asUserIn(root, env),

@@ -51,6 +51,7 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       return view;
     },
     worktree_gates: async ({ id }) => redact(await worktrees.gates(id)),
+    base_gates: async (wanted, _caller, signal) => redact(await worktrees.baseGates(wanted, signal)),
     async worktree_update({ id, agent, into }, caller) {
       const updated = await worktrees.update(id, into);
       if (updated.status === 'updated') {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { baseGates } from './base-gates.ts';
 import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
 import { comparedFailuresSchema } from './workflow.ts';
 
@@ -370,6 +371,7 @@ export const worktreeOperations = {
     input: z.strictObject({ id }),
     output: judgedTreeSchema,
   }),
+  base_gates: baseGates,
   worktree_update: operation({
     effect: 'acts',
     for: ['person'],

@@ -27,7 +27,7 @@ export interface ReferenceSource {
 }
 
 /** Runs a program to its end. Throws where it refuses, as in a repository that is not trusted. */
-type RunCommand = (spec: RunSpec) => Promise<Omit<RunResult, 'truncated'>>;
+type RunCommand = (spec: RunSpec & { abort?: AbortSignal | undefined }) => Promise<Omit<RunResult, 'truncated'>>;
 
 /**
  * Runs a program as the user would in the main checkout, with their environment and their credentials, and nobody at its
@@ -54,7 +54,7 @@ export interface ConfiguredGate {
   key: string;
   /** One that does not is shown and stops no merge. */
   blocks: boolean;
-  run(folder: string): Promise<{ passed: boolean; log: string }>;
+  run(folder: string, abort?: AbortSignal): Promise<{ passed: boolean; log: string }>;
 }
 
 /** The checkout in which the gates of a worktree run, as its set-up left it. One that no daemon knows is made anew. */

@@ -1,3 +1,4 @@
+import type { CheckedBase } from '../protocol/base-gates.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { ComparedFailures, Json } from '../protocol/workflow.ts';
 import {
@@ -32,6 +33,7 @@ import { abandon, build } from './make/build.ts';
 import { findBaseAt } from './make/checks.ts';
 import { accept, takeBack } from './merge/accept.ts';
 import { compareWithBase } from './merge/base-failures.ts';
+import { checkBase } from './merge/check-base.ts';
 import { type GateFolder, type Judged, withGateCheckout } from './merge/gate-checkout.ts';
 import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
@@ -372,6 +374,11 @@ export class GitWorktreeManager {
   inGateCheckout<T>(id: string, judged: Judged, use: (at: GateFolder) => Promise<T>): Promise<T> {
     const row = this.#deps.records.get(id);
     return this.#background.track(withGateCheckout(this.#deps, row, judged, use));
+  }
+
+  /** Sets up what is committed, or runs one gate on it. */
+  baseGates(wanted: Parameters<typeof checkBase>[1], signal: AbortSignal): Promise<CheckedBase> {
+    return this.#background.track(checkBase(this.#deps, wanted, signal));
   }
 
   /** What of a gate's failure in this worktree was there before the change. */

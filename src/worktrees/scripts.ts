@@ -3,20 +3,22 @@ import { toReefError } from '../protocol/errors.ts';
 import type { Deps } from './deps.ts';
 import type { StoredWorktree } from './records.ts';
 
+type Place = Pick<StoredWorktree, 'id' | 'path' | 'branch' | 'portBase'>;
+
 const SETUP_MS = 300_000;
 const TEARDOWN_MS = 60_000;
 const SHOWN_BYTES = 4_096;
 
 /** Runs the repository's set-up. If it fails, the worktree stays and the result says why. */
-export async function runSetup(deps: Deps, row: StoredWorktree): Promise<StoredWorktree['setup']> {
-  const failure = await runScript(deps, row, 'setup');
+export async function runSetup(deps: Deps, row: Place, abort?: AbortSignal): Promise<StoredWorktree['setup']> {
+  const failure = await runScript(deps, row, { which: 'setup', abort });
   if (failure === 'none') return { state: 'none' };
   return failure === undefined ? { state: 'done' } : { state: 'failed', message: failure };
 }
 
 /** Never fatal: the worktree is about to go. */
-export async function runTeardown(deps: Deps, row: StoredWorktree): Promise<void> {
-  const failure = await runScript(deps, row, 'teardown');
+export async function runTeardown(deps: Deps, row: Place): Promise<void> {
+  const failure = await runScript(deps, row, { which: 'teardown' });
   if (failure !== undefined && failure !== 'none') {
     deps.log.warn('the teardown of a worktree failed', { worktree: row.id, message: failure });
   }
@@ -24,8 +26,8 @@ export async function runTeardown(deps: Deps, row: StoredWorktree): Promise<void
 
 async function runScript(
   deps: Deps,
-  row: StoredWorktree,
-  which: 'setup' | 'teardown',
+  row: Place,
+  { which, abort }: { which: 'setup' | 'teardown'; abort?: AbortSignal | undefined },
 ): Promise<string | 'none' | undefined> {
   try {
     const [file, ...args] = (await deps.items.scripts?.())?.[which] ?? [];
@@ -37,7 +39,14 @@ async function runScript(
       REEF_PORT_BASE: `${row.portBase}`,
     };
     const timeoutMs = which === 'setup' ? SETUP_MS : TEARDOWN_MS;
-    const { code, signal, timedOut, stdout, stderr } = await deps.run({ file, args, cwd: row.path, env, timeoutMs });
+    const { code, signal, timedOut, stdout, stderr } = await deps.run({
+      file,
+      args,
+      cwd: row.path,
+      env,
+      timeoutMs,
+      abort,
+    });
     if (code === 0 && !timedOut) return undefined;
     const ended = timedOut ? `took longer than ${timeoutMs / 1000} s` : `ended with ${code ?? signal}`;
     return `${file} ${ended}: ${capText(Buffer.concat([stderr, stdout]).toString('utf8').trim(), SHOWN_BYTES)}`;

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeFiles } from '../support/repository.ts';
 import { eventually, until } from '../support/wait.ts';
+import type { World } from './harness.ts';
 import { REEF, type User } from './runtime-rig.ts';
 
 export const TMUX = findTmux();
@@ -30,6 +32,15 @@ const EDITOR = '#!/bin/sh\nexec sed -i -f "$HOME/edit" "$1"\n';
 
 /** Whose terminal it is. */
 export type Seat = Pick<User, 'root' | 'cwd' | 'env' | 'write'>;
+
+/** A terminal in the repository of a world. */
+export function seatIn({ root, repository: cwd, env }: World, more: NodeJS.ProcessEnv = {}): Seat {
+  const write = (path: string, text: string) => {
+    writeFiles(root, { [path]: text });
+    return join(root, path);
+  };
+  return { root, cwd, env: { ...env, TERM: 'xterm-256color', ...more }, write };
+}
 
 /** `reef chat` in a real terminal. */
 export class Chat implements AsyncDisposable {

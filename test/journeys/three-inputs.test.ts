@@ -1,9 +1,9 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
 import { makeAgentHome, realAgent } from '../agents/real-agents.ts';
-import { Chat, TMUX } from '../e2e/chat-rig.ts';
+import { Chat, seatIn, TMUX } from '../e2e/chat-rig.ts';
 import { ADDS, PROJECT, RunsRig } from '../e2e/runs-rig.ts';
 import type { Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
@@ -34,21 +34,12 @@ verifies('J-13', 'J-20')
       symlinkSync(claude.file, join(bin, 'claude'));
       const { PATH: _, ...env } = claude.env(model.runUrl('mends'), makeAgentHome());
       world.configure({ reef: { agents: { claude: { env } } } });
-      const seat = {
-        root: world.root,
-        cwd: world.repository,
-        env: { ...world.env, PATH: `${bin}:${world.env.PATH}`, TERM: 'xterm-256color' },
-        write(path: string, text: string) {
-          const file = join(world.root, path);
-          mkdirSync(dirname(file), { recursive: true });
-          writeFileSync(file, text);
-          return file;
-        },
-      };
+      const seat = seatIn(world, { PATH: `${bin}:${world.env.PATH}` });
       await using terminal = Chat.start(seat, ['run', 'Write sum', '--follow']);
       await terminal.until(/npm test[\s\S]*Trust these 2 items\? \[y\/N\]/);
       terminal.type('y');
       terminal.keys('Enter');
+      await terminal.until(/Gates {2}on what is committed[\s\S]*test {4}already failing/);
       await terminal.until(/test passed[\s\S]*Merge it into main\? \[y\/N\]/);
       terminal.type('y');
       terminal.keys('Enter');

@@ -53,6 +53,7 @@ export interface Connection {
 const LONG: readonly OperationName[] = [
   'accept',
   'worktree_gates',
+  'base_gates',
   'worktree_update',
   'worktree_push',
   'worktree_pr',

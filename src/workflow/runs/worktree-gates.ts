@@ -42,7 +42,8 @@ export function worktreeGates(deps: WorktreeGatesDeps): (worktreeId: string) => 
       : await ofProject(deps);
     const all = Object.entries(gates).map(async ([gate, said]) => {
       const settings = settingsOf(gates, gate, workers);
-      const run = (folder: string) => runGate(deps, { gate, settings, folder, worktreeId });
+      const run = (folder: string, abort = new AbortController().signal) =>
+        runGate(deps, { gate, settings, folder, worktreeId, abort });
       const key = await gateKey(settings, deps);
       return { gate, command: said.command, key, blocks: said.blocks !== false, run };
     });
@@ -67,9 +68,10 @@ interface Order {
   settings: GateSettings;
   folder: string;
   worktreeId: string;
+  abort: AbortSignal;
 }
 
-async function runGate(deps: WorktreeGatesDeps, { gate, settings, folder, worktreeId }: Order) {
+async function runGate(deps: WorktreeGatesDeps, { gate, settings, folder, worktreeId, abort }: Order) {
   const place = { block_id: gate, run_id: '', visit: 1, branch: 'accept' };
   const worker = isKnown(gate) ? WORKERS[gate](deps) : namedGate(gate, deps);
   const output = await worker(
@@ -83,7 +85,7 @@ async function runGate(deps: WorktreeGatesDeps, { gate, settings, folder, worktr
     {
       visitKey: gate,
       now: () => deps.clock.now(),
-      abort: new AbortController().signal,
+      abort,
       isApplied: () => false,
       gate: settings,
     },

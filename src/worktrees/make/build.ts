@@ -104,7 +104,7 @@ async function makeCheckout(deps: Deps, row: StoredWorktree & { path: string }, 
 /** What `.worktreeinclude` names. */
 export async function copyRepositoryFiles(
   { git, checkout, items, log }: Deps,
-  { id, path }: StoredWorktree,
+  { id, path }: Pick<StoredWorktree, 'id' | 'path'>,
 ): Promise<void> {
   const patterns = await items.include?.();
   if (patterns === undefined || path === null) return;

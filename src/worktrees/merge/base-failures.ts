@@ -3,8 +3,9 @@ import { readTree } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ComparedFailures } from '../../protocol/workflow.ts';
 import type { ConfiguredGate, Deps } from '../deps.ts';
+import type { GateOwner } from '../gate-checkouts.ts';
 import type { StoredWorktree } from '../records.ts';
-import { runInOrder, withGateCheckout } from './gate-checkout.ts';
+import { type Judged, runInOrder, withGateCheckout } from './gate-checkout.ts';
 
 /** How test runners, compilers and linters name what failed. */
 const FAILURES = [
@@ -61,26 +62,58 @@ export async function compareWithBase(deps: Deps, failed: Failed): Promise<Compa
 }
 
 async function failuresOfBase(deps: Deps, { row, gates, gate, base }: Failed): Promise<string[]> {
-  const index = gates.findIndex((each) => each.gate === gate);
-  const own = gates[index];
+  const own = gates.find((each) => each.gate === gate);
   if (own === undefined) return [];
-  const { key } = own;
-  const { verdicts } = deps.store;
   const tree = await readTree(deps.git, deps.checkout, base);
-  const known = verdicts.hasPassed(tree, key) ? [] : verdicts.baseFailures(tree, key);
+  const known = knownOfBase(deps, tree, own);
   if (known) return known;
-  const earlier = gates.slice(0, index).map((each) => each.gate);
-  const byName = new Map(gates.map((each) => [each.gate, each]));
   try {
-    const { passed, log } = await withGateCheckout(deps, row, { commit: base, tree }, (at) =>
-      runInOrder(at, { gate, earlier, run: (name) => (byName.get(name) ?? own).run(at.folder) }),
-    );
-    const failures = passed ? [] : failuresIn(log, row.id);
-    deps.store.commit(() => verdicts.keepBaseFailures(tree, key, failures));
-    return failures;
+    return (await judgeBase(deps, { row, gates, gate: own, commit: base, tree })).failures;
   } catch (error) {
     // Nothing is known of a base that cannot be set up: then everything counts as new.
     if (error instanceof ReefError && error.code === 'gates_not_set_up') return [];
     throw error;
   }
+}
+
+/** What the gate named as failed before any change; empty if it has passed, undefined if it has not judged these files. */
+export function knownOfBase(
+  { store: { verdicts } }: Deps,
+  tree: Oid,
+  { key }: Pick<ConfiguredGate, 'key'>,
+): string[] | undefined {
+  return verdicts.hasPassed(tree, key) ? [] : verdicts.baseFailures(tree, key);
+}
+
+interface OnBase extends Judged {
+  /** In whose checkout for gates it runs. */
+  row: GateOwner;
+  gates: readonly ConfiguredGate[];
+  gate: ConfiguredGate;
+}
+
+/** Verdicts on files that no run has changed are stored under this name. */
+export const BASE = 'base';
+
+/** Runs a gate on files before any change, and keeps what it said for whoever compares with them. */
+export async function judgeBase(deps: Deps, { row, gates, gate, ...judged }: OnBase) {
+  const earlier = gates.slice(0, gates.indexOf(gate)).map((each) => each.gate);
+  const byName = new Map(gates.map((each) => [each.gate, each]));
+  const { passed, log } = await withGateCheckout(deps, row, judged, (at) =>
+    runInOrder(at, {
+      gate: gate.gate,
+      earlier,
+      run: (name) => (byName.get(name) ?? gate).run(at.folder, judged.abort),
+    }),
+  );
+  judged.abort?.throwIfAborted(); // it was ended and has judged nothing
+  const { verdicts } = deps.store;
+  const { tree } = judged;
+  const failures = passed ? [] : failuresIn(log, row.id);
+  deps.store.commit(() => {
+    if (!passed) return verdicts.keepBaseFailures(tree, gate.key, failures);
+    const place = { branch: tree, block: gate.command.join(' '), visit: 1, gate: gate.gate };
+    verdicts.insert(BASE, [{ ...place, result: 'passed', tree, key: gate.key }]);
+  });
+  return { passed, log, failures };
 }

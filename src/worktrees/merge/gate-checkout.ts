@@ -7,10 +7,9 @@ import { listOthers } from '../../git/tree.ts';
 import { fillWorktree } from '../../git/worktree.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Deps, GateCheckout } from '../deps.ts';
-import { dropGateCheckout, gateRow, withGateLock } from '../gate-checkouts.ts';
+import { dropGateCheckout, type GateOwner, gateRow, withGateLock } from '../gate-checkouts.ts';
 import { exists } from '../layout.ts';
 import { copyRepositoryFiles, filesBelow } from '../make/build.ts';
-import type { StoredWorktree } from '../records.ts';
 import { addEntry, openWorktree } from '../registry.ts';
 import { runSetup } from '../scripts.ts';
 import { setupInputs } from './setup-inputs.ts';
@@ -18,6 +17,8 @@ import { setupInputs } from './setup-inputs.ts';
 export interface Judged {
   commit: Oid;
   tree: Oid;
+  /** Ends the set-up of its checkout. */
+  abort?: AbortSignal | undefined;
 }
 
 export interface GateFolder {
@@ -33,7 +34,7 @@ export interface GateFolder {
  */
 export function withGateCheckout<T>(
   deps: Deps,
-  row: StoredWorktree,
+  row: GateOwner,
   judged: Judged,
   use: (at: GateFolder) => Promise<T>,
 ): Promise<T> {
@@ -74,7 +75,7 @@ export async function runInOrder<R extends { passed: boolean }>(
 }
 
 interface Wanted {
-  row: StoredWorktree;
+  row: GateOwner;
   judged: Judged;
   inputs: string;
   folder: string;
@@ -82,22 +83,23 @@ interface Wanted {
 }
 
 async function make(deps: Deps, { row, judged, inputs, folder, ran }: Wanted): Promise<void> {
-  const { commit, tree } = judged;
+  const { commit, tree, abort } = judged;
   const checkout = await addEntry(deps, { path: folder, commit, reason: `reef scratch ${row.id}` });
   const scratch = await gateRow(deps, row);
   await copyRepositoryFiles(deps, scratch);
-  const { state, message } = await runSetup(deps, scratch);
+  const { state, message } = await runSetup(deps, scratch, abort);
   const made = state === 'failed' ? Buffer.of() : await untracked(deps, checkout);
   deps.gateCheckouts.set(row.id, { inputs, tree, ran, made, state: await stateOf(folder, made) });
   if (state !== 'failed') return;
   await dropGateCheckout(deps, row);
+  abort?.throwIfAborted();
   throw await notSetUp(deps, row, { inputs, message: (message ?? '').replaceAll(folder, row.path ?? folder) });
 }
 
 /** Where the change itself broke the set-up, mending it is the agent's work. */
 async function notSetUp(
   deps: Deps,
-  { id, base }: StoredWorktree,
+  { id, base }: GateOwner,
   { inputs, message }: { inputs: string; message: string },
 ): Promise<ReefError> {
   const isByChange = (await setupInputs(deps, base.commit)) !== inputs;

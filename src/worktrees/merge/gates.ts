@@ -122,7 +122,8 @@ function keep(
   store.changes.tell({ kind: 'worktree', id: row.id });
 }
 
-function lastLines(log: string): string {
+/** Of a log that is shown. */
+export function lastLines(log: string): string {
   const lines = log.trimEnd().split('\n');
   return lines.slice(-SHOWN_LINES).join('\n');
 }

@@ -134,6 +134,7 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     }),
     worktree_shell: async () => ({ path: '/tmp', isSandboxed: false, command: ['/bin/sh'], env: {} }),
     worktree_gates: async () => ({ id: 'one', tree: commit, gates: [{ gate: 'test', result: 'passed' }] }),
+    base_gates: async () => ({ commit, gates: [{ gate: 'test', command: ['npm', 'test'], result: 'passed' }] }),
     diff: async () => ({
       base: commit,
       files: [{ status: 'M', path: 'src/tax.ts' }],

@@ -22,11 +22,18 @@ import { Project } from '../../../workflow/project/project.ts';
 import { PROJECT_CONFIG } from '../../../workflow/project/project-config.ts';
 import { detectAll, readyAgents, userOf } from '../../doctor/ready-agents.ts';
 import type { Cli, Command } from '../cli.ts';
+import { checkBase } from './base-check.ts';
 import { nextCommands, notesOf } from './init-advice.ts';
 import { type ConfigOutcome, renderAhead, renderFound } from './init-report.ts';
 import { isOpen, shown, trustShown } from './trust.ts';
 
-type Options = Partial<Record<CommandWish, string>> & { dryRun?: boolean; force?: boolean; yes?: boolean };
+interface Flags {
+  dryRun?: boolean;
+  force?: boolean;
+  yes?: boolean;
+  check?: boolean;
+}
+type Options = Partial<Record<CommandWish, string>> & Flags;
 
 /** Looks at a repository, writes down what Reef should run in it, and says what a first run still needs. */
 export const init: Command<Options> = async (cli, _args, options) => {
@@ -47,12 +54,8 @@ async function hasTests({ env }: Cli, root: string): Promise<boolean> {
   return hasCommands((await lookAtProject({ root, below: '', path: env.path, said: {} })).proposal);
 }
 
-async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, ...said }: Options) {
-  if (cli.env.reefSocket !== undefined)
-    throw new ReefError(
-      'not_yours',
-      '`reef init` is for people: an agent may not choose the tests that judge its work',
-    );
+async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, check, ...said }: Options) {
+  refuseAgents(cli);
   const root = repositoryAround(cli.cwd);
   const detected = detectAll(cli.env);
   detected.catch(() => {}); // awaited below, after what may fail first
@@ -82,8 +85,29 @@ async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, .
   const items = dryRun ? await trustAhead(cli, root, isMeant) : await offerTrust(cli, yes);
   const seen = { look, checkout, agents, items, isKept: state === 'different' && !isMeant };
   const notes = notesOf(seen);
+  const base = dryRun ? undefined : await gatesOnBase(cli, seen, { check, notes });
   const next = nextCommands(seen, { wanted: user.wanted, isInteractive: cli.isInteractive, isDry: dryRun });
-  return { report, rest: { trust: items.map(({ name, trusted }) => ({ name, trusted })), notes, next } };
+  const trust = items.map(({ name, trusted }) => ({ name, trusted }));
+  return { report, rest: { trust, notes, next, ...(base && { base }) } };
+}
+
+function refuseAgents({ env }: Cli): void {
+  if (env.reefSocket === undefined) return;
+  const why = '`reef init` is for people: an agent may not choose the tests that judge its work';
+  throw new ReefError('not_yours', why);
+}
+
+type Seen = Parameters<typeof notesOf>[0];
+
+/** Nothing of the repository runs before all of it is trusted. Without a person there it is not done unasked. */
+async function gatesOnBase(cli: Cli, seen: Seen, { check, notes }: { check: boolean | undefined; notes: string[] }) {
+  const { look, checkout, items, isKept } = seen;
+  if (!(check ?? (cli.isInteractive && !cli.json))) return undefined;
+  const hasGates = isKept || Object.keys(look.proposal.gates).length > 0;
+  if (hasGates && checkout.hasCommit && items.every(({ trusted }) => trusted)) return checkBase(cli);
+  if (check)
+    notes.push('The gates were not run: that takes a gate, a commit, and your trust in what the repository brings.');
+  return undefined;
 }
 
 function repositoryAround(cwd: string): string {

@@ -38,7 +38,12 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ worktrees: ['worktree list'], worktree_create: ['worktree create'], worktree_setup: ['worktree setup'] },
   ...{ diff: ['worktree diff'], accept: ['worktree accept'], worktree_discard: ['worktree discard'] },
   ...{ worktree_restore: ['worktree restore'], worktree_hold: ['worktree hold'], worktree_prune: ['worktree prune'] },
-  ...{ conflicts: ['conflicts'], worktree_gates: ['worktree gates'], worktree_update: ['worktree update'] },
+  ...{
+    conflicts: ['conflicts'],
+    worktree_gates: ['worktree gates'],
+    base_gates: ['init'],
+    worktree_update: ['worktree update'],
+  },
   ...{ worktree_push: ['worktree push'], worktree_pr: ['worktree pr'], worktree_shell: ['worktree shell'] },
   ...{ get_file_outline: ['code outline'], get_directory_outline: ['code tree'], get_symbol: ['code symbol'] },
   ...{ get_callers: ['code callers'], get_callees: ['code callees'] },

@@ -26,7 +26,9 @@ export function declare(program: Command, run: Run): void {
     .option('--setup <command>', 'command that prepares a new worktree, such as "npm ci"')
     .option('--dry-run', 'show what would be written, and write nothing')
     .option('--force', 'replace a file that says something else; the old one is kept beside it')
-    .option('--yes', 'trust what is shown, without asking');
+    .option('--yes', 'trust what is shown, without asking')
+    .option('--check', 'run each gate once on what is committed, to know what fails already (default: at a terminal)')
+    .option('--no-check', 'do not');
   definer(run, () => import('../commands/init.ts'))(init, 'init', 'reef init --dry-run');
 
   const define = definer(run, () => import('../commands/trust.ts'));
