@@ -196,6 +196,7 @@ function openEngine(
 function workChanged(repository: Repository | undefined): void {
   repository?.activity.look();
   repository?.worktrees.workChanged();
+  repository?.edits.look();
 }
 
 /** Each look reads all live jobs: a thousand changes in one turn of the event loop are looked at once. */

@@ -34,6 +34,7 @@ import { openCodeContext, referencesOf } from './code-context.ts';
 import { CodeOperations } from './code-operations.ts';
 import { StateOperations } from './state-operations.ts';
 import { TaskNames } from './task-names.ts';
+import { ToldEdits } from './told-edits.ts';
 import { NoticeBoard } from './worktree-operations.ts';
 
 export interface RepositoryDeps {
@@ -123,6 +124,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
       }),
     gatesOf: worktreeGates({ ...gates, ...deps, project, openDir: createSafeDir }),
     asUser: asUserIn(root, env),
+    edited: (path) => context.servers.announce(path, []),
     vacate: (path) => context.servers.spinDownServer(path),
     references: referencesOf(context),
     items,
@@ -136,8 +138,9 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
   const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
   const activity = new WorktreeActivity({ store, repository: root, folderOf: (id) => worktrees.folder(id) });
   context.servers.follow(activity);
+  const edits = new ToldEdits({ store, repository: root, servers: context.servers });
   const shellIn = (id: string) => openShell(deps, { worktree: worktrees.record(id), root, gateEnv: gates.gateEnv });
-  return { root, git, project, notices, gates, context, worktrees, names, code, states, activity, shellIn };
+  return { root, git, project, notices, gates, context, worktrees, names, code, states, activity, edits, shellIn };
 }
 
 interface ShellPlace {

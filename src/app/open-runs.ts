@@ -119,6 +119,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
       },
     },
     repoState: (path) => states.brief(path),
+    edited: (path, files) => context.servers.announce(path, files),
     codeContext: (request) => blockContext(repository, request),
     keepVerdicts: (runId, verdicts) => store.commit(() => store.verdicts.insert(runId, verdicts)),
     hasPassed: (tree, key) => store.verdicts.hasPassed(tree, key),

@@ -64,6 +64,13 @@ export class EventTable {
     return this.#sql<EventRow>('SELECT * FROM event WHERE seq > ? ORDER BY seq LIMIT ?').all(after, limit).map(toEvent);
   }
 
+  /** Which files agents said they wrote: a line per edit, `path` and `from` as the job names them, from its folder. */
+  editsAfter(after: number): { jobId: string; path: string; from: string | null }[] {
+    const sql = `SELECT job_id AS jobId, payload ->> '$.path' AS path, payload ->> '$.from' AS "from" FROM event
+      WHERE seq > ? AND type = 'file_edit' AND path IS NOT NULL`;
+    return this.#sql<{ jobId: string; path: string; from: string | null }>(sql).all(after);
+  }
+
   /** The model that an agent first said it uses. It says so at its beginning: the rest is not looked at. */
   modelOf(jobId: string): string | undefined {
     const sql = `SELECT payload ->> '$.model' AS model FROM (SELECT * FROM event WHERE job_id = ? ORDER BY seq LIMIT 50)

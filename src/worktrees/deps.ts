@@ -101,6 +101,8 @@ export interface Deps {
   store: Store;
   /** Ends what only reads in a folder, such as its analysis server, before the folder goes. */
   vacate(folder: string): Promise<void>;
+  /** Called when a command has written files of a checkout, so that the code index need not find out. */
+  edited(folder: string): void;
   /**
    * The gates that judge a worktree: those of its newest run, else the project's own. Throws `repo_untrusted` where nobody
    * has trusted what they would run.
@@ -135,7 +137,10 @@ export interface Settings {
 const DEFAULTS = { maxActive: 8, overlapThreshold: 1, slicerHops: 2, leastMs: 2_000, pendingPollMs: 2_000 };
 
 type Given = Pick<Deps, 'git' | 'store' | 'clock' | 'log' | 'run'>;
-type Defaulted = Pick<Deps, 'asUser' | 'vacate' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
+type Defaulted = Pick<
+  Deps,
+  'asUser' | 'vacate' | 'edited' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'
+>;
 
 export interface ManagerOptions extends Given, Partial<Defaulted> {
   /** The main checkout. */
@@ -177,6 +182,7 @@ export async function openDeps(
     fold: await foldOf(checkout.toplevel),
     asUser: options.asUser ?? (() => Promise.resolve(undefined)),
     vacate: options.vacate ?? (() => Promise.resolve()),
+    edited: options.edited ?? (() => {}),
     gatesOf: options.gatesOf ?? (async () => []),
     items: options.items ?? {},
     ports: new PortBook({ path: join(options.stateHome, 'reef', 'ports.db'), isFree: options.isPortFree }),

@@ -55,6 +55,7 @@ export async function mergeBack(deps: Deps, branchId: string, parentId: string):
   const { isClean, conflicts, tree } = await mergeTrees(git, into.worktree, { ours, theirs });
   if (!isClean) return { conflicts };
   if (tree !== into.tree) await layFiles(deps.git, into.worktree, { from: into.tree, to: tree });
+  deps.edited(into.worktree.toplevel);
   return { conflicts: [] };
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { jobSocketPath } from '../../src/agents/sandbox.ts';
 import { loadTokenCounter } from '../../src/base/tokens.ts';
 import { codeQueries } from '../../src/protocol/code-operations.ts';
+import { namesIn } from '../support/context/names-in.ts';
 import { verifies } from '../support/verifies.ts';
 import { byBlock, done, QUICK, RunsRig, writes } from './runs-rig.ts';
 
@@ -85,6 +86,25 @@ verifies('C-031', 'C-033').test(
     await promisify(execFile)('sed', ['-i', 's/roundPrice/roundMoney/', join(path, 'src/price.js')]);
     expect(await idsOf('roundPrice', '--worktree', id)).toEqual([]);
     expect(await idsOf('roundMoney', '--worktree', id)).toEqual(['src/price.js#roundMoney:1']);
+  },
+  60_000,
+);
+
+verifies('C-034').test(
+  'what an agent and an update write is in the index before anybody asks for it',
+  async () => {
+    const asks = { ask: { question: 'Go on?', options: ['yes', 'no'] } };
+    const agent = rig.world.script('tells', [writes('lib/deep/told.js', 'export const toldByAgent = 1;\n'), asks]);
+    const { id, path } = await worktree('told');
+    await idsOf('roundPrice'); // the servers of both checkouts are up
+    await idsOf('roundPrice', '--worktree', id);
+    const [store = ''] = globSync(join(rig.world.home.dir, 'index/*/code.db'));
+    const { agentId } = await rig.json('spawn', agent, 'tell', '--cwd', path);
+    await expect.poll(() => namesIn(store)).toContain('toldByAgent');
+    await rig.json('kill', agentId);
+    rig.commit({ 'lib/late/main.js': 'export const broughtByUpdate = 1;\n' }, 'late');
+    await rig.json('worktree', 'update', id);
+    await expect.poll(() => namesIn(store)).toContain('broughtByUpdate');
   },
   60_000,
 );

@@ -22,7 +22,7 @@ export const codeContext = page('code-context', {
   'C-031': { from: '+', says: 'each path has one blob, and old facts go with it', status: 'done' },
   'C-032': { from: '+', says: 'what git cannot vouch for is hashed from disk', status: 'done' },
   'C-033': { from: '+', says: 'an answer rests on a sweep begun after its question', status: 'done' },
-  'C-034': { from: '+', says: 'edits announce themselves', status: 'todo', because: 'a server sees changes by its own watches (C-035); nobody announces them' },
+  'C-034': { from: '+', says: 'edits announce themselves', status: 'done' },
   'C-035': { from: '+', says: 'watches only prefetch and are bounded', status: 'done' },
   'C-040': { from: '+', says: 'fifteen languages and Bash are parsed', status: 'done' },
   'C-041': { from: '+', says: 'headers and extensionless files find their language', status: 'done' },

@@ -35,6 +35,8 @@ const MEGABYTE = 1024 * 1024;
 const MEMORY_MB = 256;
 const MOST_SERVERS = 8;
 const POLL_MS = 50;
+/** To look at all files is as quick as to look at so many by their names. */
+const MOST_ANNOUNCED = 200;
 
 /** Owns every analysis server: one process per active worktree, never two. */
 export class R_Mcp_ServerManager {
@@ -106,6 +108,16 @@ export class R_Mcp_ServerManager {
     const { client } = server;
     if (client === undefined) throw noActiveServer(path);
     return client;
+  }
+
+  /**
+   * Tells the server of a worktree which files were just written, so that it reads them before anybody asks; none named: any may have
+   * been. Without a server there is nobody to tell.
+   */
+  announce(worktreePath: string, paths: readonly string[]): void {
+    const server = this.#servers.get(this.#keyOf(worktreePath));
+    server?.activity.touch();
+    server?.client?.notify('reef/changed', { paths: paths.length > MOST_ANNOUNCED ? [] : paths });
   }
 
   /** Starts and ends servers as the source reports activity. Returns a function that stops this. */

@@ -1,6 +1,7 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { namesIn } from '../../../test/support/context/names-in.ts';
 import { openNoted, sweepsIn } from '../../../test/support/context/noted-tools.ts';
 import { ServerClient } from '../../../test/support/context/server-client.ts';
 import { makeRepository, type TestRepository } from '../../../test/support/repository.ts';
@@ -65,6 +66,33 @@ verifies('C-144').test(
     const { freshAsOf: _now, ...seen } = await status('usable');
     expect([seen, seen.stage, seen.pending]).toEqual([indexed, 2, 0]);
     await second.close();
+  },
+);
+
+verifies('C-034').test(
+  'what its writer announces is read before anybody asks: a file in a folder nobody watches, a new one, and one of many',
+  async () => {
+    const old = Object.fromEntries(
+      Array.from({ length: 9 }, (_, at) => [`src/old${at}.ts`, `export const old${at} = 1;\n`]),
+    );
+    const repository = makeRepository({ ...old, '.gitignore': 'out/\n' });
+    for (const path of Object.keys(old)) utimesSync(join(repository.checkout, path), 1, 1); // so no folder is watched
+    const client = serve(repository, repository.checkout);
+    await client.call('index_code', { path: repository.checkout, wait: 'complete' });
+    const known = () => namesIn(join(repository.root, 'index/code.db'));
+    repository.write('src/old1.ts', 'export const rewritten = 1;\n');
+    client.notify('reef/changed', { paths: ['src/old1.ts'] });
+    await expect.poll(known).toContain('rewritten');
+    repository.write('src/made/fresh.ts', 'export const freshlyMade = 1;\n');
+    repository.write('out/ignored.ts', 'export const builtHere = 1;\n');
+    client.notify('reef/changed', { paths: ['src/made/fresh.ts', 'out/ignored.ts', '../beside.ts', 7] });
+    await expect.poll(known).toContain('freshlyMade');
+    repository.write('src/old2.ts', 'export const unnamed = 1;\n');
+    client.notify('reef/changed', { paths: [] });
+    client.notify('reef/changed', 'nonsense');
+    client.notify('reef/unknown', {});
+    await expect.poll(known).toContain('unnamed');
+    expect([known().includes('builtHere'), client.refusals]).toEqual([false, []]);
   },
 );
 

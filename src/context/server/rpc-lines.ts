@@ -11,6 +11,8 @@ const INTERNAL_ERROR = -32_603;
 export interface RpcHandlers {
   /** Undefined when there is no such method. */
   request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> | undefined;
+  /** A message that wants no answer. One that is not known is ignored. */
+  notified(method: string, params: unknown): void;
 }
 
 /** Serves JSON-RPC 2.0 with one message per line. A line that is no message is answered with an error of the protocol. */
@@ -47,6 +49,7 @@ export class RpcLines {
       this.#refuse(hasId ? id : null, INVALID_REQUEST, 'Not a JSON-RPC 2.0 message');
     } else if (hasId) void this.#answer(id, method, params);
     else if (method === 'notifications/cancelled') this.#cancel(params);
+    else this.#handlers.notified(method, params);
   }
 
   #cancel(params: unknown): void {

@@ -74,6 +74,12 @@ export function createServer(
       const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: unknown };
       return tools().then((set) => set.call(String(name), args, signal));
     },
+    notified(method, params) {
+      const { paths } = (params ?? {}) as { paths?: unknown };
+      if (method !== 'reef/changed' || !Array.isArray(paths)) return;
+      // Nobody has asked yet: the first question reads all there is.
+      void toolSet?.then((set) => set.announced(paths.filter((path) => typeof path === 'string'))).catch(() => {});
+    },
     async close() {
       unwatch();
       watches.close();

@@ -171,6 +171,15 @@ export class ToolSet {
     index.start();
   }
 
+  /** Who wrote these files says so: unlike a watch it is right about files that are new. */
+  async announced(paths: readonly string[]): Promise<void> {
+    const { index } = (await this.#opened.made()) ?? {};
+    if (!index) return;
+    const isKnown = paths.length > 0 && paths.every((path) => index.tree.files.has(path));
+    if (!isKnown) await index.view(); // only git knows whether a new file is ignored
+    await this.changed(paths);
+  }
+
   /** Stops the work nobody waits for. Returns whether the parser is still needed. */
   async rest(): Promise<boolean> {
     return (await this.#opened.made())?.rest() ?? false;

@@ -26,6 +26,8 @@ export interface WorkflowPorts extends GateSurroundings {
   prompt: PromptBudget;
   /** The state of the worktree in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;
+  /** Called when a worker of ours has written these files, so that the code index need not find out. */
+  edited?(worktreePath: string, paths: readonly string[]): void;
   /** Slices of code context, shown with the files. */
   codeContext?(request: CodeContextRequest): Promise<{ text: string; degraded: DegradedSlice[] }>;
   /** Stores gate verdicts for the merge. A run that is taken up again tells them again. */

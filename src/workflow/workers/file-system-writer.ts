@@ -13,8 +13,13 @@ import { makeSegments, type Worker, type WorkerOutput } from './worker.ts';
 /** Segments whose content belongs into a file. */
 export const WRITE_TYPES: ReadonlySet<string> = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
+interface WriterDeps {
+  openDir(root: string): SafeDir;
+  edited?(worktreePath: string, paths: readonly string[]): void;
+}
+
 /** `Internal:FileSystemWriter` writes generated content to the disk, inside the worktree. */
-export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }): Worker {
+export function fileSystemWriter({ openDir, edited }: WriterDeps): Worker {
   return async (input, context) => {
     const dir = openDir(input.system_metadata.worktree_path);
     const segments = input.execution_payload.filter(({ type, id }) => WRITE_TYPES.has(type) && !context.isApplied(id));
@@ -27,16 +32,19 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
     const plan = await planWrites(dir, segments);
     if ('refused' in plan) return fail(plan.refused);
     const written: FileContent[] = [];
+    const paths = () => written.map(({ filePath }) => filePath);
     for (const file of plan.files) {
       try {
         await writeUnlessSame(dir, file.filePath, Buffer.from(file.fileContent)); // a repeat changes no byte and no time
       } catch (error) {
-        const done = written.map(({ filePath }) => filePath);
+        const done = paths();
+        edited?.(dir.root, done);
         const left = plan.files.slice(written.length).map(({ filePath }) => filePath);
         return fail({ ...ioError(error, file.filePath), written: done, notWritten: left }, done);
       }
       written.push(file);
     }
+    edited?.(dir.root, paths());
     const linesWritten = written.reduce((sum, { fileContent }) => sum + lines(fileContent), 0);
     return {
       signal: SUCCESS,

@@ -72,6 +72,19 @@ describe('FileSystemWriter with a chosen file system', () => {
     });
   });
 
+  verifies('C-034').test('what was written is announced, also when a later write fails', async () => {
+    const { openDir } = fakeDir(['c']);
+    const told: unknown[] = [];
+    const writer = fileSystemWriter({ openDir, edited: (...args) => told.push(args) });
+    await writer(inputFor('/w', [code('a', 'src/a.ts', 'a')]), contextFor());
+    const payload = ['b', 'c'].map((path) => code(path, path, path));
+    await writer(inputFor('/w', payload), contextFor());
+    expect(told).toEqual([
+      ['/w', ['src/a.ts']],
+      ['/w', ['b']],
+    ]);
+  });
+
   verifies('W-49').test(
     'the first failed write stops the loop and is told with what was written and what not',
     async () => {

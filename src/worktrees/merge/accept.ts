@@ -110,6 +110,7 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
   const outcome = await advance(deps, step);
   if (outcome.status === 'advanced') {
     await deps.at('accept.advanced');
+    deps.edited(deps.checkout.toplevel);
     await finishAccept(deps, id);
     return { status: 'merged', commit: merged.commit, noted };
   }
