@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { verifies } from '../../test/support/verifies.ts';
-import { printable } from './printable.ts';
+import { printable, withoutColours } from './printable.ts';
 
 /** Written out apart from the code under test: C0 less tab and newline, DEL, C1, bidi, zero-width and other invisibles. */
 const FORBIDDEN: [number, number][] = [
@@ -76,6 +76,11 @@ verifies('X-51').test('escape sequences, links and hidden text become plain word
   expect(Object.fromEntries(Object.keys(table).map((key) => [key, printable(key)]))).toEqual(table);
 });
 
+test('of a log only colours are taken away, and what hides behind them is seen', () => {
+  const log = '\x1b[90m    at f\x1b[39m \x1b[38;2;1;2;3mx\x1b[0m \x1b[2K \x1b[8mhidden\x1b[m \x1b[\x1b[31m31m';
+  expect(printable(withoutColours(log))).toBe('    at f x ␛[2K hidden ␛[31m');
+});
+
 test('ordinary text of all languages and simple pictures stay readable', () => {
   const plain = 'Straße, naïve, 日本語, العربية, हिन्दी, e\u0301, 😀 👍🏽 – “quotes” …';
   expect(printable(plain)).toBe(plain);
@@ -84,5 +89,5 @@ test('ordinary text of all languages and simple pictures stay readable', () => {
 
 test('a megabyte of what it looks for takes linear time', () => {
   const worst = ['\u200d', '✔\ufe0f\u200d', '\r', '\x1b['].map((unit) => unit.repeat(200_000));
-  expect(worst.map((input) => survivors(printable(input)).length)).toEqual([0, 0, 0, 0]);
+  expect(worst.map((input) => survivors(printable(withoutColours(input))).length)).toEqual([0, 0, 0, 0]);
 });

@@ -3,6 +3,14 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 /** These only style the emoji before them; as codes they would spoil every "✔️". */
 const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})(?:\ufe0f\u200d|[\ufe0e\ufe0f\u200d])/gu;
 
+/** Colours: programs write them without a terminal too, and their codes are noise in a log. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one
+const COLOUR = /\x1b\[[\d;:]*m/g;
+
+export function withoutColours(text: string): string {
+  return text.replace(COLOUR, '');
+}
+
 /** Text of others on its way to a terminal: whatever acts on the terminal or hides itself becomes visible. */
 export function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(EMOJI_STYLE, '').replace(UNSAFE, visible);

@@ -1,4 +1,4 @@
-import { printable } from '../../base/printable.ts';
+import { printable, withoutColours } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import type { LogEntry, RunView } from '../../protocol/workflow.ts';
 import { oneLine } from './columns.ts';
@@ -16,6 +16,8 @@ interface RunLogDeps {
 
 /** The end of a gate's log: enough to see what failed. */
 const FAILING_LINES = 12;
+/** Of Node and of a Java VM: where it went through on its way, below what happened. */
+const STACK_FRAME = /^ {4}at .*[:)]/;
 const INDENT = '    ';
 
 /** What goes on in a run, as it happens or afterwards: its blocks, what their agents do in a line each, gates with their seconds. */
@@ -96,27 +98,31 @@ function* ending(entry: LogEntry, view: RunView | null, style: Style): Generator
   const { block, visit, signal, status, spent, segments } = entry;
   const seconds = spent && spent.seconds > 0 ? `, ${spent.seconds.toFixed(1)} s` : '';
   const word = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
-  const isGood = status === 'complete';
-  const mark = style.paint(isGood ? 'green' : 'red', isGood ? '✔' : '✘');
-  yield `${mark} ${shortBlock(block, visit)}  ${gateWords(entry, view, style) ?? word}${seconds}`;
-  const isFailedGate = view?.gates.some(
-    (each) => each.block === block && each.visit === visit && each.result === 'failed',
-  );
+  const judged = view?.gates.filter((each) => each.block === block && each.visit === visit) ?? [];
+  const isUnset = judged.length > 0 && judged.every(({ result }) => result === 'not_run');
+  const mark = isUnset ? style.paint('dim', '–') : markOf(status, style);
+  yield `${mark} ${shortBlock(block, visit)}  ${gateWords(entry, view, style) ?? word}${isUnset ? '' : seconds}`;
+  const isFailedGate = judged.some(({ result }) => result === 'failed');
   if (!isFailedGate) return;
   // Where it halts, the question below shows them.
   const isAsked = view?.halts.some((halt) => halt.block === block && halt.visit === visit);
   // The line above names what failed before the change.
   const shown = isAsked ? [] : segments.filter(({ type }) => type !== 'ALREADY_FAILING');
   for (const segment of shown) {
-    const lines = printable(segment.tail ?? segment.head)
+    const lines = printable(withoutColours(segment.tail ?? segment.head))
       .trimEnd()
-      .split('\n');
+      .split('\n')
+      .filter((line) => !STACK_FRAME.test(line));
     yield* lines.slice(-FAILING_LINES).map((line) => `${INDENT}│ ${line}`);
   }
   yield `${INDENT}all of it: reef run log ${view?.runId} ${shortBlock(block, 1)}`;
 }
 
+function markOf(status: LogEntry['status'], style: Style): string {
+  return status === 'complete' ? style.paint('green', '✔') : style.paint('red', '✘');
+}
+
 /** Everything that a visit of a block left. */
 export function visitText({ block, visit, text }: OperationOutput<'run_log'>['visits'][number], style: Style): string {
-  return `${style.paint('bold', shortBlock(block, visit))}\n${printable(text).trimEnd()}`;
+  return `${style.paint('bold', shortBlock(block, visit))}\n${printable(withoutColours(text)).trimEnd()}`;
 }

@@ -1,4 +1,4 @@
-import { printable } from '../../base/printable.ts';
+import { printable, withoutColours } from '../../base/printable.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { timeOfDay } from '../../base/time-of-day.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
@@ -196,7 +196,12 @@ function eventText({ block, visit, slice, code, message }: RunEvent): string {
 function halts({ runId }: RunSummary, { halts: open }: RunView, { paint, now }: Style): string[] {
   return open.flatMap(({ message, excerpt, options, block, visit, goesOnAt }) => {
     const later = goesOnAt === undefined ? [] : [`It goes on by itself at ${timeOfDay(new Date(goesOnAt), now)}.`];
-    const quoted = excerpt === undefined ? [] : printable(errorWords(excerpt)).trimEnd().split('\n');
+    const quoted =
+      excerpt === undefined
+        ? []
+        : printable(withoutColours(errorWords(excerpt)))
+            .trimEnd()
+            .split('\n');
     return [
       '',
       `${paint('yellow', printable(message))}  ${paint('dim', shortBlock(block, visit))}`,

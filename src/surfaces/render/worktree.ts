@@ -1,4 +1,4 @@
-import { printable } from '../../base/printable.ts';
+import { printable, withoutColours } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import { stopsMerge } from '../../protocol/stops-merge.ts';
 import type { GateVerdict } from '../../protocol/workflow.ts';
@@ -111,7 +111,7 @@ const RESULT_COLOURS = { passed: 'green', failed: 'red', waived: 'yellow', not_c
 export function gateResults({ id, gates }: OperationOutput<'worktree_gates'>, { paint }: Style): string {
   const lines = gates.flatMap(({ gate, result, log, ...rest }) => [
     `${gate}  ${paint(RESULT_COLOURS[result], result.replace('_', ' '))}${aside(rest)}`,
-    ...(log === undefined ? [] : printable(log).split('\n')).map((line) => `  ${line}`),
+    ...(log === undefined ? [] : printable(withoutColours(log)).split('\n')).map((line) => `  ${line}`),
   ]);
   const isNone = gates.every(({ result }) => result === 'not_configured');
   const next = isNone ? ['Nothing judged it: name the gates with `reef init`.'] : [];

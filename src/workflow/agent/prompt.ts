@@ -1,3 +1,4 @@
+import { withoutColours } from '../../base/printable.ts';
 import type { PromptPart } from '../../protocol/workflow.ts';
 import { artifactId, cutMiddle } from '../../repostate/prompt/caps.ts';
 import type { StoredSegment } from '../memory/segment.ts';
@@ -144,7 +145,7 @@ function pointer(content: string): string {
 }
 
 function plain(content: WorkerInput['execution_payload'][number]['content']): string {
-  return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+  return typeof content === 'string' ? withoutColours(content) : JSON.stringify(content, null, 2);
 }
 
 interface Section {

@@ -9,10 +9,12 @@ interface Halted {
   isAgent: boolean;
   /** What was wrong with the first answer of the agent. */
   fault: string | undefined;
+  /** The agent ended with an error and gave no answer. */
+  hasFailed: boolean;
 }
 
 /** Why a workflow leaves it to a person what follows, for somebody who has never read a workflow file. */
-export function haltWords({ block, signal, isAgent, fault }: Halted): string {
+export function haltWords({ block, signal, isAgent, fault, hasFailed }: Halted): string {
   const name = shortName(block);
   const said = signal.replace(/^SIGNAL:/, '');
   if (said === 'SUCCESS') return `${name} is done, and the workflow asks you before it goes on.`;
@@ -21,6 +23,7 @@ export function haltWords({ block, signal, isAgent, fault }: Halted): string {
     const why = fault === undefined ? '' : ` Its first answer: ${fault}.`;
     return `The agent never reported a usable result for ${name}.${why} Continue?`;
   }
+  if (hasFailed) return `The agent stopped with an error in ${name}.`;
   if (said === 'FAILURE') return `The agent says that it could not do ${name}.`;
   if (said === 'NO_CHANGES') return `The agent says that it has done ${name}, but it changed no file.`;
   return `The agent ended ${name} with ${said}, and the workflow leaves it to you what follows.`;

@@ -106,6 +106,11 @@ export class Memory {
     };
   }
 
+  /** Whether a visit ended with an error and not with an answer. */
+  hasFailed(at: Place): boolean {
+    return this.#payload.findLast((segment) => this.#isOf(segment, at))?.type === 'ERROR';
+  }
+
   /** What was wrong first with the answers of a visit that gave no usable one. */
   firstFault(at: Place): string | undefined {
     const told = this.#payload.findLast((segment) => segment.type === 'VALIDATION_ERROR' && this.#isOf(segment, at));

@@ -309,8 +309,9 @@ export class Walk {
 
   #flag(at: Place, signal: string): Command {
     const resume = () => this.#raise('SIGNAL:RESUMED', at.visit, at.block) ?? this.#enterAnyway(at.block);
-    const fault = this.#memory.firstFault(at);
-    const message = haltWords({ ...at, signal, fault, isAgent: this.#block(at.block).def.worker.startsWith('Agent:') });
+    const isAgent = this.#block(at.block).def.worker.startsWith('Agent:');
+    const told = { fault: this.#memory.firstFault(at), hasFailed: this.#memory.hasFailed(at) };
+    const message = haltWords({ ...at, signal, isAgent, ...told });
     this.#at = at.block;
     return this.#halt('halted_by_workflow', { visit: at.visit, message, excerpt: this.#memory.excerpt(at), resume });
   }

@@ -1,3 +1,4 @@
+import { withoutColours } from '../../base/printable.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { readTree } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -19,8 +20,6 @@ const FAILURES = [
 ];
 /** Looked at from its first digit only, so that a long number takes no longer than its length. */
 const SECONDS = /[([]?(?<!\d)\d+(?:\.\d+)? ?m?s[)\]]?$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one
-const COLOURS = /\u001b\[[\d;]*m/g;
 const MOST = 200;
 const LONGEST = 200;
 const LONGEST_LINE = 1_000;
@@ -29,7 +28,7 @@ const LONGEST_LINE = 1_000;
 export function failuresIn(log: string, worktreeId: string): string[] {
   // From the beginning of a word only: tests of the agent's wrote the log, and it may hold anything.
   const folder = new RegExp(`(?<!\\S)\\S*?/(?:scratch-)?${worktreeId}/`, 'g');
-  const lines = log.replace(COLOURS, '').split('\n');
+  const lines = withoutColours(log).split('\n');
   const named = lines.flatMap((whole) => {
     const line = whole.slice(0, LONGEST_LINE).replace(folder, '').trimEnd();
     for (const pattern of FAILURES) {

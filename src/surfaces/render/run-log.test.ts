@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import type { OperationOutput } from '../../protocol/operations.ts';
+import type { LogEntry, RunView } from '../../protocol/workflow.ts';
+import { RunLog } from './run-log.ts';
+import { createStyle } from './style.ts';
+
+const LOG = `\u001b[90m> test\u001b[39m
+SyntaxError: Unexpected token
+${Array.from({ length: 20 }, (_, n) => `    at load${n} (node:internal/modules:${n}:1)`).join('\n')}
+\u001b[31m1 failed\u001b[39m
+`;
+
+const visited = (block: string, status: LogEntry['status'], text: string): LogEntry => ({
+  ...{ block, visit: 1, branch: 'main', worker: 'Internal:TestRunner', startedAt: '', endedAt: '2026-01-01T00:00:00Z' },
+  ...{ status, signal: 'SIGNAL:FAILURE' },
+  segments: text === '' ? [] : [{ id: 's', type: 'TEST_RESULT', timestamp: '', bytes: text.length, head: text }],
+});
+
+async function told(executionLog: RunView['executionLog'], gates: Partial<RunView['gates'][number]>[]) {
+  const view = { runId: 'r1', executionLog, gates, events: [], halts: [] } as unknown as RunView;
+  const log = new RunLog({
+    style: createStyle({ colour: false, width: 100, now: new Date(0) }),
+    read: () => Promise.reject(new Error('no agent worked')),
+  });
+  const status = { runs: [{ runId: 'r1', path: null }], view } as unknown as OperationOutput<'run_status'>;
+  const lines: string[] = [];
+  for await (const line of log.news(status)) lines.push(line);
+  return lines;
+}
+
+test('a failed gate shows the end of its log without colours, and no stack frame takes the place of the error', async () => {
+  const lines = await told({ 'Main__Test#1': visited('Main__Test', 'failed', LOG) }, [
+    { gate: 'test', block: 'Main__Test', visit: 1, result: 'failed' },
+  ]);
+  expect(lines).toEqual([
+    '▶ Test',
+    '✘ Test  failed',
+    '    │ > test',
+    '    │ SyntaxError: Unexpected token',
+    '    │ 1 failed',
+    '    all of it: reef run log r1 Test',
+  ]);
+});
+
+test('a gate without a command is no failure', async () => {
+  const lines = await told({ 'Main__Lint#1': visited('Main__Lint', 'failed', '') }, [
+    { gate: 'lint', block: 'Main__Lint', visit: 1, result: 'not_run' },
+  ]);
+  expect(lines).toEqual(['▶ Lint', '– Lint  not configured']);
+});
