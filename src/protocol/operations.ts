@@ -5,7 +5,7 @@ import { recordOperations } from './record-operations.ts';
 import { runOperations } from './run-operations.ts';
 import { stateOperations } from './state-operations.ts';
 import { trustOperations } from './trust.ts';
-import { worktreeOperations } from './worktrees.ts';
+import { worktreeOperations } from './worktree-operations.ts';
 
 /** Every verb of Reef. --json, the result of the MCP tool and the body on the socket are the same object. */
 export const operations = {

@@ -6,7 +6,7 @@ import { verifies } from '../../test/support/verifies.ts';
 import { codeOf, makeWorld, usersOwn } from '../../test/support/worktrees/world.ts';
 import { createGit } from '../git/git-command.ts';
 import { run } from '../process/run.ts';
-import { worktreeOperations } from '../protocol/worktrees.ts';
+import { worktreeOperations } from '../protocol/worktree-operations.ts';
 
 verifies('T-01', 'T-02', 'Q-52').test(
   'a worktree is made outside the checkout, locked, on a branch of its own',
