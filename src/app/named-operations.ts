@@ -18,6 +18,7 @@ const PARTS: Record<WithId, Kind | 'other'> = {
   ...{ output: 'job', job_log: 'job', interrupt: 'job', context_calls: 'job' },
   ...{
     run_status: 'run',
+    run_follow: 'run',
     run_compare: 'run',
     run_review: 'run',
     run_control: 'run',

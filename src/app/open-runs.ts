@@ -61,7 +61,7 @@ export function openRuns(deps: RunsDeps) {
     ...createJobOperations({ ...repository, clock, jobs, store, runs: operations, status, newId, awaitWorktree }),
     ...bindMethods(records, 'usage', 'job_log', 'events', 'prune'),
     ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_from_pr', 'run_replay', 'run_log'),
-    ...bindMethods(operations, 'run_compare', 'run_review'),
+    ...bindMethods(operations, 'run_follow', 'run_compare', 'run_review'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
     ...createWorktreeOperations({ ...deps, ...repository, status, starter, operations }),
     ...code.core(),

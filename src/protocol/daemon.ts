@@ -53,6 +53,7 @@ export const readingOperations: ReadonlySet<string> = new Set([
   'events',
   'runs',
   'run_status',
+  'run_follow',
   'run_compare',
   'run_replay',
   'run_log',

@@ -1,10 +1,21 @@
 import { z } from 'zod';
+import type { Difference } from './differences.ts';
 import { maxDepthSchema } from './jobs.ts';
 import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
 import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
 import { gateStandingSchema, planSchema, taskName } from './worktrees.ts';
 
 const text = z.string();
+const differenceSchema = z.strictObject({
+  at: z.array(text).describe('The fields that lead there'),
+  keep: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('Of a list: so many of its first entries stay before those of value'),
+  value: z.unknown().optional().describe('What stands there now; absent: nothing does'),
+}) satisfies z.ZodType<Difference>;
 const id = taskName.describe('Run id, any unique prefix of it, or @last for the newest');
 const MAX_WAIT_MS = 45_000;
 
@@ -125,6 +136,26 @@ const run_status = operation({
     runs: z.array(runSummarySchema),
     /** Of the one asked for, once it has begun. */
     view: runViewSchema.nullable(),
+  }),
+});
+
+const run_follow = operation({
+  effect: 'reads',
+  noTool: 'run_status waits for an agent',
+  rest: { method: 'GET', path: '/v1/runs/:id/follow' },
+  summary: 'Follow a run: how it stands, and what has become different in its view since it was at `after`.',
+  input: z.strictObject({
+    id,
+    after: z.number().int().min(0).default(0).describe('The seq of the view that is known; 0: none is'),
+    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait up to this long until there is more'),
+  }),
+  output: z.strictObject({
+    run: runSummarySchema,
+    /** The seq of the view that the differences are from: that of `after`, or 0 where all of it is told. */
+    from: z.number().int(),
+    /** The seq of the view that they lead to; 0: the run has not begun. */
+    seq: z.number().int(),
+    differences: z.array(differenceSchema),
   }),
 });
 
@@ -307,6 +338,7 @@ export const runOperations = {
   run_control,
   run_from_pr,
   run_replay,
+  run_follow,
   run_log,
   block_result,
   calls,

@@ -1,178 +1,32 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { verifies } from '../support/verifies.ts';
-import { until } from '../support/wait.ts';
-import { makeWorld, type World } from './harness.ts';
+import { eventually, until } from '../support/wait.ts';
+import { type Box, hasSshd, NO_SSHD, openBox, REEF } from './box-rig.ts';
+import { Chat, TMUX } from './chat-rig.ts';
+import type { World } from './harness.ts';
 
-/** A real sshd on loopback is the other machine: its Reef has a home, a daemon and a login shell of its own. */
-const REEF = fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url));
-const SSHD = '/usr/sbin/sshd';
-const hasSshd = existsSync(SSHD);
-const needed = verifies('F-00').needs(hasSshd, 'openssh-server is not installed');
+/** Another machine's Reef, over the person's own ssh. */
+const needed = verifies('F-00').needs(hasSshd, NO_SSHD);
 
+let on: Box;
 let there: World;
-let here: { env: NodeJS.ProcessEnv; folder: string };
-let network: Network;
-let sshd: ChildProcess;
+let here: Box['here'];
+let network: Box['network'];
 let box: string;
 
 beforeAll(async () => {
   if (!hasSshd) return;
-  there = makeWorld();
-  there.configure({ timings: { linger: 0 } });
-  network = await Network.open();
-  sshd = await startSshd(there, network);
-  here = makeLaptop(there.root, network.port);
-  box = `ssh://box${there.repository}`;
+  on = await openBox();
+  ({ there, here, network, name: box } = on);
 });
-afterAll(async () => {
-  if (!hasSshd) return;
-  network.close(); // ssh ends with its connection
-  sshd.kill();
-  await there.close();
-});
+afterAll(() => on?.close());
 
-/** The wire between the two: it can be cut, as by a laptop that is closed. */
-class Network {
-  readonly #server: Server;
-  readonly #open = new Set<Socket>();
-  to = 0;
-  isCut = false;
-
-  private constructor() {
-    this.#server = createServer((near) => {
-      if (this.isCut) {
-        near.destroy();
-        return;
-      }
-      const far = dial(this.to, '127.0.0.1');
-      for (const [one, other] of [[near, far] as const, [far, near] as const]) {
-        this.#open.add(one);
-        one.on('error', () => other.destroy()).on('close', () => other.destroy());
-        one.pipe(other);
-      }
-    });
-  }
-
-  static async open(): Promise<Network> {
-    const network = new Network();
-    network.#server.listen(0, '127.0.0.1');
-    await once(network.#server, 'listening');
-    return network;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  cut(): void {
-    this.isCut = true;
-    for (const socket of this.#open) socket.destroy();
-  }
-
-  close(): void {
-    this.cut();
-    this.#server.close();
-  }
-}
-
-const keygen = (file: string) => execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
-
-async function startSshd(world: World, wire: Network): Promise<ChildProcess> {
-  const folder = join(world.root, 'sshd');
-  const home = join(world.root, 'user');
-  mkdirSync(folder);
-  mkdirSync(join(folder, 'bin'));
-  keygen(join(folder, 'host'));
-  keygen(join(folder, 'key'));
-  keygen(join(folder, 'stranger'));
-  execFileSync('cp', [join(folder, 'key.pub'), join(folder, 'authorized')]);
-  writeFileSync(join(folder, 'bin', 'reef'), `#!/bin/sh\nexec '${process.execPath}' '${REEF}' "$@"\n`);
-  chmodSync(join(folder, 'bin', 'reef'), 0o755);
-  // As many do it: the PATH is set by the profile of the login shell, which also prints a greeting.
-  writeFileSync(
-    join(home, '.profile'),
-    `PATH='${join(folder, 'bin')}:${world.env.PATH}'\necho 'Welcome to the box.'\n`,
-  );
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  wire.to = (probe.address() as AddressInfo).port;
-  probe.close();
-  const variables = ['HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'].map((name) => `${name}=${world.env[name]}`);
-  writeFileSync(
-    join(folder, 'config'),
-    [
-      `Port ${wire.to}`,
-      'ListenAddress 127.0.0.1',
-      `HostKey ${join(folder, 'host')}`,
-      `AuthorizedKeysFile ${join(folder, 'authorized')}`,
-      'PidFile none',
-      'StrictModes no',
-      'UsePAM no',
-      'PasswordAuthentication no',
-      `SetEnv ${variables.join(' ')}`,
-      '',
-    ].join('\n'),
-  );
-  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
-  const daemon = spawn(SSHD, ['-D', '-e', '-f', join(folder, 'config')], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  daemon.stderr?.on('data', (chunk) => {
-    said += chunk;
-  });
-  await until('sshd listens', () => said.includes('Server listening') || undefined);
-  return daemon;
-}
-
-/** A person's own ssh configuration names the box; their `ssh` reads that one. */
-function makeLaptop(root: string, port: number): typeof here {
-  const folder = join(root, 'laptop');
-  mkdirSync(join(folder, 'bin'), { recursive: true });
-  writeFileSync(
-    join(folder, 'ssh-config'),
-    [
-      'Host box',
-      '  HostName 127.0.0.1',
-      `  Port ${port}`,
-      `  IdentityFile ${join(root, 'sshd', 'key')}`,
-      '  IdentitiesOnly yes',
-      `  UserKnownHostsFile ${join(folder, 'known')}`,
-      '  StrictHostKeyChecking accept-new',
-      '',
-    ].join('\n'),
-  );
-  writeFileSync(join(folder, 'bin', 'ssh'), `#!/bin/sh\nexec /usr/bin/ssh -F '${join(folder, 'ssh-config')}' "$@"\n`);
-  chmodSync(join(folder, 'bin', 'ssh'), 0o755);
-  const env = {
-    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
-    HOME: folder,
-    XDG_CACHE_HOME: there.env.XDG_CACHE_HOME,
-    NO_COLOR: '1',
-  };
-  return { env, folder };
-}
-
-/** In the folder of the laptop, which is no repository. */
-function start(...args: string[]) {
-  const child = spawn(process.execPath, [REEF, ...args], { cwd: here.folder, env: here.env });
-  const said = { out: '', err: '' };
-  child.stdout.on('data', (chunk) => {
-    said.out += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    said.err += chunk;
-  });
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number, ...said }));
-  return { said, ended };
-}
-
+const start = (...args: string[]) => on.start(...args);
 const reef = (...args: string[]) => start(...args).ended;
 
 needed.test('what is typed here happens there, by socket or by a command there', async () => {
@@ -261,3 +115,35 @@ needed.test('what is missing there is said: the key, Reef itself, the repository
   renameSync(`${program}.away`, program);
   expect(absent).toMatchObject({ code: 69, err: expect.stringContaining('reef_not_there') });
 });
+
+needed.test('the port of the page has to be free here too, and the command says so', async () => {
+  // The box is this machine, so its own door is in the way.
+  const refused = await reef('--on', box, 'open', '--json');
+  expect([refused.code, JSON.parse(refused.out).error]).toMatchObject([69, { code: 'port_in_use' }]);
+});
+
+needed
+  .needs(TMUX !== undefined, 'tmux is not installed')
+  .test('`reef top` shows and answers here what goes on there', async () => {
+    const story = there.script('asks', [{ ask: { question: 'Which port?', options: ['80', '81'], as: 'port' } }]);
+    const { agentId } = await there.client.call('spawn', { agent: story, task: 'Open a port', sandbox: false });
+    const seat = {
+      ...{ root: here.folder, cwd: here.folder, env: { ...here.env, TERM: 'xterm-256color' } },
+      write: (path: string, text: string) => {
+        const file = join(here.folder, path);
+        mkdirSync(join(file, '..'), { recursive: true });
+        writeFileSync(file, text);
+        return file;
+      },
+    };
+    await using terminal = Chat.start(seat, ['--on', box, 'top']);
+    await terminal.until(/Which port\?/);
+    // Whoever decides has looked for at least half a second.
+    const press = async () => {
+      terminal.keys('2');
+      return (await there.job(agentId))?.status;
+    };
+    await eventually(press, (status) => status === 'completed', { what: 'the answer is there' });
+    terminal.keys('q');
+    await terminal.until(/\[ended 0\]/);
+  });

@@ -20,7 +20,9 @@ const WORKER = [
   },
 ];
 
-async function started(more: { step?: boolean } = {}): Promise<PageRig & { runId: string; page: Page }> {
+async function started(
+  more: { step?: boolean } = {},
+): Promise<PageRig & { runId: string; page: Page; asked: string[] }> {
   const all = await rig();
   const { repository, env, client } = all.world;
   const git = plainGit(repository, env);
@@ -33,8 +35,15 @@ async function started(more: { step?: boolean } = {}): Promise<PageRig & { runId
   await client.call('trust', { hashes: items.map(({ hash }) => hash) });
   const agent = all.world.script('worker', WORKER);
   const { runId } = await client.call('run', { task: 'write sum', agent, sandbox: false, ...more });
-  const { page } = await all.signIn(`/runs/${runId}`);
-  return { ...all, runId, page };
+  const { page } = await all.signIn();
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const operation = request.url().split('/v1/op/')[1];
+    if (operation?.startsWith('run_')) asked.push(operation);
+  });
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.getByRole('link', { name: 'write sum' }).click();
+  return { ...all, runId, page, asked };
 }
 
 const block = (page: Page, name: string) => page.getByRole('region', { name: 'Workflow' }).getByRole('link', { name });
@@ -45,10 +54,10 @@ const lit = (page: Page, name: string, state: string, more = ' .*') =>
     .waitFor();
 const panel = (page: Page, name: string) => page.getByRole('region', { name: `Block ${name}` });
 
-inChromium('U-31', 'U-36').test(
+inChromium('U-31', 'U-36', 'W-81').test(
   'a run lights up block by block: it is approved, halts at a failing gate, is told how, and its way can be walked again',
   async () => {
-    const { page, world, runId } = await started({ step: true });
+    const { page, world, runId, asked } = await started({ step: true });
     await lit(page, 'Write', 'Halted');
     await lit(page, 'Test', 'Planned');
     await page.getByRole('region', { name: 'Workflow' }).getByText('RESUMED').waitFor();
@@ -69,6 +78,8 @@ inChromium('U-31', 'U-36').test(
     await panel(page, 'Test').getByRole('button', { name: 'Approve' }).click();
     await page.getByText('Ready to merge', { exact: true }).waitFor();
     await lit(page, 'Write Quick ×2', 'Done', '');
+    // It was asked how it stands once; what came to be different since was told.
+    expect(asked.filter((operation) => operation !== 'run_control' && operation !== 'run_log')).toEqual(['run_follow']);
 
     const way = page.getByRole('region', { name: /^The way it took/ }).getByRole('listitem');
     expect((await way.allInnerTexts()).map((text) => text.split('\n')[0])).toEqual(['Write', 'Test', 'Write', 'Test']);

@@ -1,7 +1,7 @@
 import { page } from './row.ts';
 
 export const fleet = page('fleet', {
-  'F-00': { from: '+', says: "a remote home works over the user's own ssh", status: 'todo', because: 'commands, followers and MCP work over a real sshd; the page does not yet' },
+  'F-00': { from: '+', says: "a remote home works over the user's own ssh", status: 'done' },
   'F-01': { from: '+', says: "a run's trace and result are the same on both engines", status: 'todo', because: 'issue not started' },
   'F-02': { from: '+', says: 'start of a known id joins it, and another input is run_exists', status: 'done' },
   'F-03': { from: '+', says: 'a key replayed elsewhere halts journal_mismatch', status: 'done' },

@@ -72,7 +72,7 @@ export const workflow = page('workflow', {
   'W-77': { from: '+', says: 'effects happen once after a crash between effect and record', status: 'done' },
   'W-78': { from: '+', says: 'kill at each named point ends as an undisturbed run', status: 'done' },
   'W-80': { from: '+', says: 'the run view shows graph, statuses, path, visits and log', status: 'done' },
-  'W-81': { from: '+', says: 'the view rebuilt from the journal equals the live one', status: 'todo', because: 'the view folded from the journal equals the live one; deltas are not pushed, followers ask again' },
+  'W-81': { from: '+', says: 'the view rebuilt from the journal equals the live one', status: 'done' },
   'W-82': { from: '+', says: 'every model call is logged, redacted', status: 'done' },
   'W-83': { from: '+', says: 'a call can be shown and rerun beside its first answer', status: 'done' },
   'W-84': { from: '+', says: 'replay walks a run without starting a process', status: 'done' },

@@ -2,12 +2,14 @@ import type { Environment } from '../../base/env.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Client, Connection } from '../client/client.ts';
 import { parseBox } from './box.ts';
-import { connectRemote } from './remote-client.ts';
+import { connectRemote, holdDoor } from './remote-client.ts';
 import { Ssh } from './ssh.ts';
 
 export interface OnBox {
   folder: string;
   client(surface: Connection['surface']): Client;
+  /** Brings the door that is at this address of the box here until the command is ended; `onHeld` is called when it is here first. */
+  holdDoor(door: URL, onHeld: () => void): Promise<never>;
   runThere(words: readonly string[], isTerminal: boolean): Promise<number>;
 }
 
@@ -23,6 +25,7 @@ export function onBox(text: string, { env, talk }: { env: Environment; talk: (te
       clients[surface] ??= connectRemote({ ssh, surface, talk });
       return clients[surface];
     },
+    holdDoor: (door, onHeld) => holdDoor({ ssh, talk }, door, onHeld),
     runThere: (words, isTerminal) => ssh.runThere(words, isTerminal),
   };
 }

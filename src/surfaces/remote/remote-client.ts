@@ -26,32 +26,61 @@ export function connectRemote({ ssh, surface, talk }: Remote): Client {
     startDaemon: () => ssh.open(),
   });
   let hasAnswered = false;
-  const isLost = (error: unknown) => hasAnswered && BROKEN.has(errorBody(error).error.code);
+  const isLost = (error: unknown) => hasAnswered && isBroken(error);
 
-  const patiently = async <T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        const answer = await attempt();
-        if (tries > 0) talk('Connected again.');
-        hasAnswered = true;
-        return answer;
-      } catch (error) {
-        if (!isLost(error)) throw error;
-      }
-      if (tries === 0) talk('The connection is lost; what runs there goes on. Trying again …');
-      await systemClock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS), signal);
-    }
+  const answered = async <T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const answer = await patiently({ attempt, isLost, talk, signal });
+    hasAnswered = true;
+    return answer;
   };
 
   return {
     ...inner,
     call: async (operation, input, options) => {
       if (readingOperations.has(operation)) {
-        return patiently(() => inner.call(operation, input, options), options?.signal);
+        return answered(() => inner.call(operation, input, options), options?.signal);
       }
       // ssh accepts a connection for a daemon that is gone, and the call would be lost on the way.
       if ((await inner.daemon(options)) === undefined) await ssh.open();
       return inner.call(operation, input, options);
     },
   };
+}
+
+/** Brings the door of the box to this machine until the command is ended: a connection that is lost is made again. */
+export async function holdDoor({ ssh, talk }: HeldDoor, door: URL, onHeld: () => void): Promise<never> {
+  for (let told = onHeld; ; told = () => {}) {
+    await ssh.holdDoor(door, told);
+    await patiently({ attempt: () => ssh.open(), isLost: isBroken, talk });
+  }
+}
+
+interface HeldDoor {
+  ssh: Pick<Ssh, 'holdDoor' | 'open'>;
+  talk(text: string): void;
+}
+
+interface Patience<T> {
+  attempt(): Promise<T>;
+  isLost(error: unknown): boolean;
+  talk(text: string): void;
+  signal?: AbortSignal | undefined;
+}
+
+async function patiently<T>({ attempt, isLost, talk, signal }: Patience<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const answer = await attempt();
+      if (tries > 0) talk('Connected again.');
+      return answer;
+    } catch (error) {
+      if (!isLost(error)) throw error;
+    }
+    if (tries === 0) talk('The connection is lost; what runs there goes on. Trying again …');
+    await systemClock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS), signal);
+  }
+}
+
+function isBroken(error: unknown): boolean {
+  return BROKEN.has(errorBody(error).error.code);
 }

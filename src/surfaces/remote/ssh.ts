@@ -65,6 +65,20 @@ export class Ssh {
     await this.#forward(info.socket);
   }
 
+  /** Brings the door of the box to the same port of this machine, and holds it while the connection lasts. */
+  async holdDoor({ hostname, port }: URL, onHeld: () => void): Promise<void> {
+    const spec = ['-L', `127.0.0.1:${port}:${hostname}:${port}`, '--', this.#box.destination];
+    await this.#run(['-O', 'cancel', ...spec], FORWARD_TIMEOUT_MS);
+    const { code, stderr } = await this.#run(['-O', 'forward', ...spec], FORWARD_TIMEOUT_MS);
+    if (code !== 0) {
+      const why = `Port ${port} of this machine cannot stand for that of ${this.#box.destination}: ${lastLine(stderr)}`;
+      throw new ReefError('port_in_use', why);
+    }
+    onHeld();
+    const args = [...this.#options(), '-q', '-nN', '--', this.#box.destination];
+    await runForeground({ file: 'ssh', args, cwd: '/', env: this.#env.all });
+  }
+
   /** Runs `reef …` there, at the person's terminal. */
   async runThere(words: readonly string[], isTerminal: boolean): Promise<number> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });

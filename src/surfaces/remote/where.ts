@@ -1,9 +1,9 @@
 /** Where a command that names another machine does its work. */
 export type Where = 'by socket' | 'there' | 'here';
 
-/** They need nothing but the daemon, so they run here and come back by themselves after the network was gone. */
+/** They need nothing but the daemon or its door, so they run here and come back by themselves after the network was gone. */
 const BY_SOCKET = new Set(
-  'spawn status ps send inbox output wait interrupt resume kill run runs worktree conflicts state code calls mcp'.split(
+  'spawn status ps send inbox output wait interrupt resume kill run runs worktree conflicts state code calls mcp open'.split(
     ' ',
   ),
 );

@@ -3,6 +3,7 @@ import type { Home } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
 import type { Client, Sent } from '../client/client.ts';
+import type { OnBox } from '../remote/on-box.ts';
 import type { Style } from '../render/style.ts';
 
 /** What the body of a command may use. Results go to stdout, everything else to stderr. */
@@ -20,6 +21,8 @@ export interface Cli {
   print(value: unknown, words: () => string): void;
   stdin(): Promise<string>;
   home(): Home;
+  /** The machine that `--on` names. */
+  remote: OnBox | undefined;
   /** Of the daemon of this folder, or of the machine that `--on` names. */
   client(options?: { surface?: 'cli' | 'mcp'; folder?: string }): Client;
 }

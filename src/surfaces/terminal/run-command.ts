@@ -61,6 +61,7 @@ async function createCli(host: Host, { json, on }: Call): Promise<Cli> {
     talk,
     print: (value, words) => out(json ? JSON.stringify(value) : words()),
     stdin: async () => (await text(host.stdin)).trimEnd(),
+    remote,
     home: () => findHome(env, cwd),
     client: ({ surface = 'cli', folder = cwd } = {}) =>
       remote?.client(surface) ?? openClient({ env, cwd: folder, surface, ...(surface === 'cli' && { onSlow }) }),

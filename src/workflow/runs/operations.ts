@@ -19,6 +19,7 @@ import { startReview } from './review-attempts.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
 import { endRun, type RunStarter } from './start.ts';
 import type { RunStatus } from './status.ts';
+import { ToldViews } from './told-views.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
 
 interface RunOperationsDeps {
@@ -49,6 +50,7 @@ type Look = Awaited<ReturnType<RunStatus['look']>>;
 /** Every operation on runs, for every surface. */
 export class RunOperations implements RunCore {
   readonly #deps: RunOperationsDeps;
+  readonly #told = new ToldViews();
 
   constructor(deps: RunOperationsDeps) {
     this.#deps = deps;
@@ -118,6 +120,19 @@ export class RunOperations implements RunCore {
     } finally {
       takeBack?.();
     }
+  }
+
+  async run_follow(
+    { id: named, after, waitMs }: OperationRequest<'run_follow'>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<OperationOutput<'run_follow'>> {
+    const { id } = findTheirRun(this.#deps.store, named, caller);
+    const {
+      runs: [run],
+      view,
+    } = await this.#await(id, { waitMs, after, until: 'needs_input' }, signal);
+    return { run: run as RunSummary, ...this.#told.since(id, after, view ?? undefined) };
   }
 
   async run_compare({ id }: OperationRequest<'run_compare'>, caller: Caller): Promise<OperationOutput<'run_compare'>> {

@@ -6,9 +6,11 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, ScriptedJobs, SPENT } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node, to } from '../../../test/support/workflow/walk.ts';
+import { afterNews } from '../../protocol/differences.ts';
 import { type RunView, runViewSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { type JournalEntry, journalBlobs } from '../durable/journal.ts';
+import { ToldViews } from '../runs/told-views.ts';
 import { WorkflowRuns } from '../runs/workflow-runs.ts';
 import { RunFold } from './run-fold.ts';
 
@@ -217,6 +219,15 @@ describe('live and rebuilt', () => {
             expect(views).toEqual(again);
             expect(replay.isSame).toBe(true);
             for (const each of views) runViewSchema.parse(each);
+            // A follower is told by JSON, of some states only, and by a daemon that may have forgotten what it knows.
+            const follower = new ToldViews();
+            let seen: RunView | undefined;
+            for (const [at, view] of views.entries()) {
+              if (signals[at % signals.length] === 1) continue;
+              const after = at % 11 === 7 ? 0 : (seen?.seq ?? 0);
+              seen = afterNews(seen, JSON.parse(JSON.stringify(follower.since(id, after, view))));
+              expect(seen).toEqual(JSON.parse(JSON.stringify(view)));
+            }
           },
         ),
         { numRuns: 60 },

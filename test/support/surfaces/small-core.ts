@@ -107,6 +107,10 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     run: async () => sampleRun({ status: 'queued' }),
     runs: async () => ({ runs: [sampleRun()] }),
     run_status: async () => ({ runs: [sampleRun()], view: sampleView() }),
+    run_follow: async () => ({
+      ...{ run: sampleRun(), from: 0, seq: sampleView().seq },
+      differences: [{ at: [], value: sampleView() }],
+    }),
     run_compare: async () => ({ task: sampleRun().task, attempts: [] }),
     run_review: async () => ({ runId: sampleRun().runId, jobId: 'job' }),
     run_control: async () => sampleRun({ status: 'running' }),

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { AgentEvent } from '../../../src/protocol/events.ts';
+import type { OperationOutput } from '../../../src/protocol/operations.ts';
 import { isOurServer, keep, kept, logIn, type Session, setRemembers, takeCode } from './session.ts';
 import { readMessages, type StreamMessage } from './sse.ts';
 
@@ -14,6 +15,16 @@ export interface HomeInfo {
 export interface Change {
   kind: string;
   id?: string;
+}
+
+export type RunNews = OperationOutput<'run_follow'>;
+
+/** A run whose screen is open, so that the stream tells what becomes different in it. */
+interface WatchedRun {
+  id: string;
+  /** The `seq` of the view that is known. */
+  seq(): number;
+  take(news: RunNews): void;
 }
 
 /** `impostor`: something else answers at the daemon's address, and gets no token. */
@@ -45,6 +56,9 @@ class Connection {
   #session: Session | undefined;
   #lastSeq: number | undefined;
   #stream = new AbortController();
+  /** A stream that takes the place of the one that is read. */
+  #next: Response | undefined;
+  #watched: WatchedRun | undefined;
   #wake: () => void = () => {};
 
   onEvent(reader: EventReader): () => void {
@@ -62,6 +76,15 @@ class Connection {
     this.#returns.add(reader);
     if (phase.peek() === 'live') reader();
     return () => this.#returns.delete(reader);
+  }
+
+  /** From now on the stream tells of this run too, until the next one is watched. */
+  watchRun(run: WatchedRun): () => void {
+    this.#watched = run;
+    if (phase.peek() === 'live') void this.#turn().catch(() => this.#stream.abort());
+    return () => {
+      if (this.#watched === run) this.#watched = undefined;
+    };
   }
 
   async start(): Promise<void> {
@@ -165,18 +188,55 @@ class Connection {
     if (!told.ok) throw new Error(`info: ${told.status}`);
     const home = (await told.json()) as HomeInfo;
     this.#lastSeq ??= home.lastSeq;
-    const response = await this.#authorized(`/v1/events?since=${this.#lastSeq}`, { signal }, token);
-    if (!response.ok) throw new Error(`events: ${response.status}`);
+    let response: Response | undefined = await this.#openStream(token, signal);
     onOpen();
     info.value = home;
     lostSince.value = undefined;
     phase.value = 'live';
     for (const reader of this.#returns) reader();
-    for await (const message of readMessages(response, () => this.#stream.abort())) this.#take(message);
+    for (; response; response = this.#takeNext()) await this.#read(response);
+  }
+
+  async #read(response: Response): Promise<void> {
+    try {
+      for await (const message of readMessages(response, () => this.#stream.abort())) this.#take(message);
+    } catch (error) {
+      if (!this.#next) throw error;
+    }
+  }
+
+  #takeNext(): Response | undefined {
+    const next = this.#next;
+    this.#next = undefined;
+    return next;
+  }
+
+  /** The next stream is open before the last one ends, so that nothing is missed between them. */
+  async #turn(): Promise<void> {
+    if (!this.#session) return;
+    const [last, next] = [this.#stream, new AbortController()];
+    const response = await this.#openStream(this.#session.token, next.signal);
+    if (this.#stream !== last || last.signal.aborted) return next.abort();
+    this.#stream = next;
+    this.#next = response;
+    last.abort();
+  }
+
+  async #openStream(token: string, signal: AbortSignal): Promise<Response> {
+    const from = `/v1/events?since=${this.#lastSeq}`;
+    const run = this.#watched;
+    const path = run ? `${from}&run=${run.id}&after=${run.seq()}` : from;
+    const response = await this.#authorized(path, { signal }, token);
+    if (response.ok) return response;
+    if (!run || response.status !== 404) throw new Error(`events: ${response.status}`);
+    // It is no longer kept, which is no reason to be without all the others.
+    this.#watched = undefined;
+    return this.#openStream(token, signal);
   }
 
   #take({ event, data }: StreamMessage): void {
     if (event === 'job') this.#takeEvent(JSON.parse(data) as AgentEvent);
+    if (event === 'run') this.#takeRun(JSON.parse(data) as RunNews);
     if (event === 'gap') {
       const { from, to } = JSON.parse(data) as { from: number; to: number };
       skipped.value += to - from + 1;
@@ -186,6 +246,10 @@ class Connection {
       const change = JSON.parse(data) as Change;
       for (const reader of this.#changes) reader(change);
     }
+  }
+
+  #takeRun(news: RunNews): void {
+    if (this.#watched?.id === news.run.runId) this.#watched.take(news);
   }
 
   /** Each `seq` once, whatever a stream that is taken up again repeats. */

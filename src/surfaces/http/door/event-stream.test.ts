@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openTestDoor, type TestDoor } from '../../../../test/support/surfaces/door.ts';
 import { openStream, type Stream } from '../../../../test/support/surfaces/event-stream.ts';
+import { sampleRun, sampleView } from '../../../../test/support/surfaces/sample-runs.ts';
 import { smallCore } from '../../../../test/support/surfaces/small-core.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
@@ -17,7 +18,11 @@ import { readEnvironment } from '../../../base/env.ts';
 import { homeAt } from '../../../base/home.ts';
 import { ChangeSignal } from '../../../events/change-signal.ts';
 import { EventLog } from '../../../events/event-log.ts';
+import { afterNews } from '../../../protocol/differences.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { RunView } from '../../../protocol/workflow.ts';
 import { Store } from '../../../store/store.ts';
+import { ToldViews } from '../../../workflow/runs/told-views.ts';
 
 /** The stream over the real store and its log; the daemon behind it is in test/security/door.test.ts. */
 
@@ -44,11 +49,18 @@ async function open(stream: { stallMs: number; quietMs: number }): Promise<TestD
   const retention = { prune: () => Promise.reject(new Error('nobody asks for it here')) };
   const keeps = { home, store, log, signal, retention, clock: systemClock, secrets: () => [] };
   const records = new RecordOperations({ ...keeps, redact: (value) => value });
-  const { core } = smallCore(undefined, { events: records.events.bind(records) });
+  const { core } = smallCore(undefined, { events: records.events.bind(records), run_follow: followRun });
   return openTestDoor(core, {
     news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
     limits: { headersMs: 5_000, requestMs: 5_000, burst: 400, perSecond: 200, stream },
   });
+}
+
+let view = sampleView();
+const told = new ToldViews();
+async function followRun({ id, after }: { id: string; after: number }) {
+  if (id !== 'R') throw new ReefError('run_not_found', `There is no run ${id}`);
+  return { run: sampleRun(), ...told.since(id, after, view) };
 }
 
 function append(count: number, size = 1): void {
@@ -142,6 +154,31 @@ verifies('U-21').test('a change says where to look again, without a place in the
     { event: 'changed', data: '{"kind":"inbox","id":"R"}' },
   ]);
 });
+
+verifies('W-81').test(
+  'a run that is looked at is told whole or from where it is known, then by what is different',
+  async () => {
+    const stream = await follow({ path: '/v1/events?run=R' });
+    const [first] = await stream.take(1);
+    let seen = afterNews<RunView>(undefined, JSON.parse(first?.data ?? ''));
+    expect([first?.event, first?.id, seen]).toEqual(['run', undefined, JSON.parse(JSON.stringify(view))]);
+    for (let n = 1; n <= 5; n++) {
+      view = { ...view, seq: view.seq + 1, visits: { ...view.visits, N__A: n } };
+      store.commit(() => store.changes.tell({ kind: 'run', id: 'R' }));
+      signal.notify();
+    }
+    while (seen?.seq !== view.seq) {
+      const [message] = await stream.take(1);
+      if (message?.event === 'run') seen = afterNews(seen, JSON.parse(message.data ?? ''));
+    }
+    expect(seen).toEqual(JSON.parse(JSON.stringify(view)));
+    const again = await follow({ path: `/v1/events?run=R&after=${view.seq}` });
+    const [known] = await again.take(1);
+    expect(JSON.parse(known?.data ?? '')).toMatchObject({ from: view.seq, seq: view.seq, differences: [] });
+    const statuses = ['?run=other', '?run=R&after=-1'].map((query) => follow({ path: `/v1/events${query}` }));
+    expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([404, 400]);
+  },
+);
 
 test('whoever comes too late for a change is told to look at everything', () => {
   const before = store.changes.version;

@@ -5,6 +5,7 @@ import type { ChangeSignal } from '../../../events/change-signal.ts';
 import type { Change } from '../../../protocol/events.ts';
 import type { Caller, Core, OperationOutput } from '../../../protocol/operations.ts';
 import type { Changes } from '../../../store/changes.ts';
+import { FollowedRun } from './followed-run.ts';
 
 /** What has happened, to be read by cursor; `signal` says when there is more. */
 export interface News {
@@ -23,7 +24,7 @@ export interface StreamLimits {
 export const STREAM_LIMITS: StreamLimits = { stallMs: 10_000, quietMs: 15_000 };
 
 interface Deps {
-  core: Pick<Core, 'events'>;
+  core: Pick<Core, 'events' | 'run_follow'>;
   news: News;
   limits: StreamLimits;
 }
@@ -33,6 +34,8 @@ interface Reader {
   caller: Caller;
   /** Without one, from now on. */
   since: string | undefined;
+  /** A run that it looks at, as it was at this `seq`. */
+  run?: { id: string; after: number } | undefined;
   /** Aborted when the reader is gone, has lost its token, or the door closes. */
   signal: AbortSignal;
 }
@@ -49,37 +52,50 @@ export async function streamEvents(deps: Deps, reader: Reader): Promise<void> {
   const { response, signal, caller } = reader;
   const since = reader.since ?? String(news.lastSeq());
   let place: Place = { since, version: news.changes.version, limit: PAGE };
-  // A bad cursor is refused while there is still an answer to refuse with.
+  const run = reader.run && followed(core, { ...reader, ...reader.run });
+  // A bad cursor is refused while there is still an answer to refuse with, and a run that is not there.
   await core.events({ since, limit: 1, waitMs: 0 }, caller, signal);
+  const begun = await run?.news(true);
   response.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
   response.flushHeaders();
+  if (begun) response.write(begun);
   while (!signal.aborted) {
-    place = await tellNext(deps, reader, place);
+    place = await tellNext(deps, { ...reader, run }, place);
     if (response.writableNeedDrain && !(await drained(reader, limits.stallMs))) return;
   }
   response.end();
 }
 
+function followed(core: Deps['core'], { id, after, caller, signal }: Reader & { id: string; after: number }) {
+  return new FollowedRun((seq) => core.run_follow({ id, after: seq, waitMs: 0 }, caller, signal), after);
+}
+
+type Following = Omit<Reader, 'run'> & { run: FollowedRun | undefined };
+
 /** Waits for news and writes what the reader takes of them. The rest is not kept but read again. */
-async function tellNext({ core, news, limits }: Deps, reader: Reader, place: Place): Promise<Place> {
-  const { response, signal, caller } = reader;
+async function tellNext({ core, news, limits }: Deps, reader: Following, place: Place): Promise<Place> {
+  const { response, signal, caller, run } = reader;
   const look = async () => {
     const { version } = news.changes;
     const page = await core.events({ since: place.since, limit: place.limit, waitMs: 0 }, caller, signal);
-    return { version, changes: news.changes.after(place.version), page };
+    const changes = news.changes.after(place.version);
+    return { version, changes, page, run: (await run?.news(changes.length > 0)) ?? '' };
   };
-  const { version, changes, page } = await news.signal.until(look, {
-    isMet: (seen) => seen.changes.length > 0 || seen.page.events.length > 0 || seen.page.gap !== undefined,
-    timeoutMs: limits.quietMs,
+  const seen = await news.signal.until(look, {
+    isMet: ({ changes, page, run: told }) =>
+      changes.length > 0 || page.events.length > 0 || page.gap !== undefined || told !== '',
+    timeoutMs: Math.min(limits.quietMs, run?.dueInMs ?? limits.quietMs),
     signal,
   });
   if (signal.aborted) return place;
-  const start = startOf(page, changes);
+  const { version, changes, page } = seen;
+  const start = startOf(page, changes) + seen.run;
   if (start !== '') response.write(start);
+  else if (page.events.length === 0 && run?.dueInMs === undefined) response.write(': still here\n\n');
   const { events } = page;
   const taken = await writeEvents(response, events);
   return {
@@ -90,11 +106,10 @@ async function tellNext({ core, news, limits }: Deps, reader: Reader, place: Pla
   };
 }
 
-function startOf({ gap, events }: Page, changes: readonly Change[]): string {
+function startOf({ gap }: Page, changes: readonly Change[]): string {
   const skipped = gap ? `event: gap\nid: ${gap.to}\ndata: ${JSON.stringify(gap)}\n\n` : '';
   const changed = changes.map((change) => `event: changed\ndata: ${JSON.stringify(change)}\n\n`);
-  const start = changed.join('') + skipped;
-  return start === '' && events.length === 0 ? ': still here\n\n' : start;
+  return changed.join('') + skipped;
 }
 
 /** How many of the events the reader has taken; at least one, unless there is none. */

@@ -148,7 +148,11 @@ function addOperations(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guard
   }
 }
 
-const eventsSchema = z.strictObject({ since: z.string().max(64).optional() });
+const eventsSchema = z.strictObject({
+  since: z.string().max(64).optional(),
+  run: z.string().min(1).max(128).optional(),
+  after: z.coerce.number().int().min(0).default(0),
+});
 
 function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate, metrics }: Guards): void {
   const caller = { by: deps.by, surface: 'web' } as const;
@@ -168,10 +172,12 @@ function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate, metrics }:
   app.get('/v1/events', async (c) => {
     const { access } = c.var;
     if (c.env.incoming.method !== 'GET') return c.notFound(); // a HEAD would never end
-    const { since } = parsed(eventsSchema, c.req.query());
+    const { since, run: id, after } = parsed(eventsSchema, c.req.query());
     rate.take(access.id);
     const response = c.env.outgoing as ServerResponse;
-    const reader = { response, caller, since: c.req.header('last-event-id') ?? since, signal: untilOut(c, closing) };
+    const run = id === undefined ? undefined : { id, after };
+    const cursor = c.req.header('last-event-id') ?? since;
+    const reader = { response, caller, since: cursor, run, signal: untilOut(c, closing) };
     const limits = deps.limits?.stream ?? STREAM_LIMITS;
     await streamEvents({ ...deps, limits }, reader).catch((error: unknown) => {
       if (!response.headersSent) throw error;

@@ -1,4 +1,5 @@
 import { systemClock } from '../../../base/clock.ts';
+import { afterNews } from '../../../protocol/differences.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
@@ -33,11 +34,11 @@ export async function follow(cli: Cli, client: Client, id: string, before?: RunL
   const log = { log: before ?? openLog(cli, client), quiet: { since: systemClock.monotonicMs(), nextMs: QUIET_MS } };
   let told = { visits: 0, events: 0 };
   let waitMs = 0;
-  for (let after = 0; ; ) {
-    const result = await client.call('run_status', { id, waitMs, after });
+  for (let view: Status['view'] = null; ; ) {
+    const result: Status = await nextStatus(client, { id, waitMs, known: view });
+    view = result.view;
     if (cli.json) told = tell(cli, result, told);
     else await tellLog(cli, log, result);
-    after = result.view?.seq ?? 0;
     // While an agent works, its events come between those of the run.
     waitMs = !cli.json && (!result.view || RunLog.atWork(result.view).length > 0) ? AGENT_MS : QUIET_MS;
     if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) {
@@ -48,6 +49,15 @@ export async function follow(cli: Cli, client: Client, id: string, before?: RunL
     }
     await systemClock.sleep(FOLLOW_MS);
   }
+}
+
+/** Of a view that is known, only what has become different comes. */
+async function nextStatus(
+  client: Client,
+  { id, waitMs, known }: { id: string; waitMs: number; known: Status['view'] },
+): Promise<Status> {
+  const news = await client.call('run_follow', { id, waitMs, after: known?.seq ?? 0 });
+  return { runs: [news.run], view: afterNews(known ?? undefined, news) ?? null };
 }
 
 /** Prints what is new, or at ever longer intervals that it still goes on. */

@@ -12,6 +12,7 @@ import { smallCore } from '../../../../test/support/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../../../../test/support/surfaces/socket.ts';
 import { spoken } from '../../../../test/support/surfaces/spoken.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
+import { differences } from '../../../protocol/differences.ts';
 import type { ErrorCode } from '../../../protocol/error-table.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { InboxEntry } from '../../../protocol/job-operations.ts';
@@ -31,10 +32,11 @@ async function serve(question: Partial<InboxEntry>, others: { atLook?: number; r
       isAnswered ||= looks === others.atLook;
       return { questions: isAnswered ? [] : [asked], notices: [] };
     },
-    run_status: async () => ({
-      runs: [{ ...run, status: isAnswered ? 'success' : 'awaiting_input' }],
-      view: sampleView({ halts: [], gates: [] }),
-    }),
+    run_follow: async () => {
+      const view = sampleView({ halts: [], gates: [] });
+      const status = isAnswered ? 'success' : 'awaiting_input';
+      return { run: { ...run, status }, from: 0, seq: view.seq, differences: differences(undefined, view) };
+    },
     send: async () => {
       isAnswered = true;
       if (others.refusal) throw new ReefError(others.refusal, 'Nobody waits for that.');

@@ -1,5 +1,7 @@
+import { devNull } from 'node:os';
 import type { DoorInfo } from '../../../protocol/daemon.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import type { OnBox } from '../../remote/on-box.ts';
 import type { Cli, Command } from '../cli.ts';
 
 interface ServeOptions {
@@ -20,7 +22,9 @@ export const serve: Command<ServeOptions> = async (cli, _args, { close, iKnowThi
 
 /** Opens the door and logs a browser in. Where there is no display, the printed address does it, too. */
 export const open: Command<object> = async (cli) => {
-  const { code, ...info } = await cli.client().door({ do: 'login' });
+  const login = await cli.client().door({ do: 'login' });
+  if (cli.remote) return openThere(cli, cli.remote, login);
+  const { code, ...info } = login;
   const page = `${info.address}/#code=${code}`;
   const isShown = !cli.json && (await showInBrowser(cli, page));
   const pages = info.origin === undefined ? [page] : [page, `${info.origin}/#code=${code}`];
@@ -29,6 +33,19 @@ export const open: Command<object> = async (cli) => {
   else cli.talk('It lets one browser in, once, within a minute.');
   return 0;
 };
+
+/** The page of another machine, here at the port that it has there: its door lets in nobody who names another one. */
+async function openThere(cli: Cli, remote: OnBox, { address = '', code }: DoorInfo): Promise<number> {
+  const door = new URL(address);
+  const page = `http://127.0.0.1:${door.port}/#code=${code}`;
+  return remote.holdDoor(door, () => {
+    cli.print({ address: `http://127.0.0.1:${door.port}`, page }, () => page);
+    cli.talk(
+      'It lets one browser in, once, within a minute. The page is here as long as this command runs: Ctrl-C ends it.',
+    );
+    if (!cli.json) void showInBrowser(cli, page);
+  });
+}
 
 /** Whoever came in with the old token is out at once, pages too. */
 export const rotateToken: Command<object> = async (cli) => {
@@ -52,13 +69,13 @@ function described({ isOpen, address, origin, tokenFile }: DoorInfo): string {
 const OPENERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', linux: 'xdg-open' };
 
 /** False where there is no display, or nothing that opens a browser. */
-async function showInBrowser({ env, host, home }: Cli, page: string): Promise<boolean> {
+async function showInBrowser({ env, host, home, remote }: Cli, page: string): Promise<boolean> {
   const opener = OPENERS[process.platform];
   const hasDisplay = process.platform === 'darwin' || Boolean(host.env.DISPLAY || host.env.WAYLAND_DISPLAY);
   if (opener === undefined || !hasDisplay || env.isInJob) return false;
   const { startDetached } = await import('../../../process/start-child.ts');
   try {
-    await startDetached(opener, [page], { cwd: env.home, env: { ...env.all }, logFile: home().log });
+    await startDetached(opener, [page], { cwd: env.home, env: { ...env.all }, logFile: remote ? devNull : home().log });
     return true;
   } catch (error) {
     if (error instanceof ReefError && error.code === 'spawn_failed') return false;

@@ -30,6 +30,7 @@ const COMMAND_OF: Record<OperationName, string[]> = {
     run_status: ['run show'],
     run_control: ['run resume', 'run hold'],
     run_from_pr: ['run continue'],
+    run_follow: ['run', 'run show'],
     run_replay: ['run replay'],
     run_log: ['run log'],
   },

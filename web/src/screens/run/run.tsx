@@ -7,7 +7,6 @@ import { Questions } from '../../questions/questions.tsx';
 import { query } from '../../router.ts';
 import type { ScreenProps } from '../../screen.ts';
 import { runs } from '../../store/home.ts';
-import { useOperation } from '../../store/use-operation.ts';
 import { Badge, Dot } from '../../widgets/badge.tsx';
 import { Empty } from '../../widgets/empty.tsx';
 import { Refused } from '../../widgets/notice.tsx';
@@ -20,18 +19,19 @@ import { GraphView } from './graph-view.tsx';
 import { PathList } from './path-list.tsx';
 import { RunActions } from './run-actions.tsx';
 import { Scrubber } from './scrubber.tsx';
+import { useRun } from './use-run.ts';
 import { type Chosen, litBy, type Step, stepsOf } from './walk.ts';
 
 /** One run: its workflow with the way it took, and what each block was told, did and left. */
 export function Run({ id = '' }: ScreenProps) {
   const listed = runs.value.find(({ runId }) => runId === id);
-  const asked = useOperation('run_status', { id }, ({ kind }) => kind === 'run' || kind === 'job');
-  const run = asked.data.value?.runs[0] ?? listed;
-  const view = asked.data.value?.view ?? undefined;
-  if (!run && asked.error.value !== undefined) {
+  const { data, error } = useRun(id);
+  const run = data.value?.run ?? listed;
+  const view = data.value?.view;
+  if (!run && error.value !== undefined) {
     return (
       <Page title="No such run">
-        <Refused error={asked.error.value} />
+        <Refused error={error.value} />
         <Empty title="It is not here" command="reef runs --all" />
       </Page>
     );
