@@ -45,6 +45,24 @@ verifies('A-57', 'U-06').test('one that is not logged in is a warning that says 
   });
 });
 
+verifies('U-06').test('one that is not logged in is no problem beside one that is, but for the default', async () => {
+  const spare: Detection = {
+    ...{ name: 'codex', title: 'Codex', program: 'codex', path: '/bin/codex', version: '0.166.0', tested: '0.166.0' },
+    ...{ login: 'no', loginBy: 'codex login', install: 'npm i codex', severity: 'ok' },
+  };
+  const findings = [...(await look([claude, spare])), ...(await look([{ ...claude, login: 'no' }, spare]))];
+  expect(
+    findings.map(({ check, severity, what }) => [check, severity, what.replace(/^[\d.]+, .* with, /, '')]),
+  ).toEqual([
+    ['agents', 'ok', 'ready: claude'],
+    ['claude', 'ok', 'log-in found'],
+    ['codex', 'ok', 'no log-in found: codex login'],
+    ['agents', 'warn', 'no agent is ready'],
+    ['claude', 'warn', 'no log-in found'],
+    ['codex', 'warn', 'no log-in found'],
+  ]);
+});
+
 verifies('A-57').test(
   'newer than tested is a note, too old an error, and recordings older than 90 days are told',
   async () => {

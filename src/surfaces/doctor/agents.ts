@@ -14,8 +14,9 @@ export function agentChecks({ detected, user, now = systemClock.now() }: Deps): 
   return [
     check('agents', async () => {
       const all = await detected;
-      const ready = readyAgents(all, user());
-      return [whichIsReady(ready), ...all.map((each) => agent(each, { ready, now }))];
+      const whose = user();
+      const ready = readyAgents(all, whose);
+      return [whichIsReady(ready), ...all.map((each) => agent(each, { ready, wanted: whose.wanted, now }))];
     }),
   ];
 }
@@ -32,8 +33,15 @@ function whichIsReady(ready: readonly ReadyAgent[]): Result {
 
 const OLD_MS = 90 * 24 * 3_600_000;
 
-/** An agent that is not installed is no problem: nobody has them all. */
-function agent(found: Detection, { ready, now }: { ready: readonly ReadyAgent[]; now: Date }): Found {
+interface Others {
+  ready: readonly ReadyAgent[];
+  /** The agent that works when nobody names one. */
+  wanted: string;
+  now: Date;
+}
+
+/** An agent that is not installed or not logged in is no problem while another one is ready: nobody has them all. */
+function agent(found: Detection, { ready, wanted, now }: Others): Found {
   const { name, title, path, version, tested, recorded, finding, install } = found;
   if (path === undefined) {
     if (found.severity !== 'error') {
@@ -52,8 +60,8 @@ function agent(found: Detection, { ready, now }: { ready: readonly ReadyAgent[];
   const what = words.filter(Boolean).join(', ');
   const evidence = tested === undefined ? path : `${path}, tested with ${tested}`;
   if ((state?.login ?? found.login) !== 'no') return { check: name, ...ok(what, evidence) };
-  const fix = byHand(state?.toDo ?? found.loginBy ?? 'log in');
-  return name.startsWith('native:')
-    ? { check: name, ...ok(what, evidence), fix }
-    : { check: name, ...warn(what, evidence, fix) };
+  const toDo = state?.toDo ?? found.loginBy ?? 'log in';
+  if (name.startsWith('native:')) return { check: name, ...ok(what, evidence), fix: byHand(toDo) };
+  const isSpare = name !== wanted && ready.some(isAble);
+  return { check: name, ...(isSpare ? ok(`${what}: ${toDo}`, evidence) : warn(what, evidence, byHand(toDo))) };
 }
