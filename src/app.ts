@@ -31,7 +31,7 @@ import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
 import type { Store } from './store/store.ts';
-import { DurableEngine } from './workflow/durable/durable-engine.ts';
+import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
 import { projectFilesOf } from './workflow/project/agent-settings.ts';
 import { endRunsOf } from './workflow/runs/start.ts';
 
@@ -180,7 +180,7 @@ function openEngine(
   repository?: Repository,
 ) {
   const { store, clock, log, signal, onChange } = deps;
-  return new DurableEngine({
+  return new EmbeddedEngine({
     store,
     clock,
     log,

@@ -151,6 +151,7 @@ export const errorTable = {
   run_exists: final(409, 1, 'Choose another id: this run was started with another input.'),
   run_not_halted: final(409, 1, 'The run is not waiting for this answer: look at it with `reef run show ID`.'),
   halt_already_answered: final(409, 1, 'Somebody answered first; `reef run show ID` says what happened.'),
+  step_timeout: passing(504, 1, 'Run the block again, or give it more time.'),
   journal_mismatch: final(500, 1, 'This version of Reef cannot continue the run: use the version that started it.'),
   halted_by_workflow: final(409, 1, 'The workflow asks for your decision: `reef run resume ID`, or retry, skip or abort.'),
   awaiting_approval: final(409, 1, 'Approve the block with `reef run approve ID`, or skip or abort.'),

@@ -10,6 +10,12 @@ export interface JournalRow {
   data: string;
 }
 
+export interface JournalRun {
+  runId: string;
+  status: string;
+  startedAt: string;
+}
+
 const ENDED = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end')";
 
 /**
@@ -62,6 +68,15 @@ export class JournalTable {
     return this.#sql<{ run_id: string }>(sql)
       .all()
       .map((row) => row.run_id);
+  }
+
+  /** Runs that have begun, in the order of their ids. */
+  runs({ after, status, limit }: { after: string; status: string | undefined; limit: number }): JournalRun[] {
+    return this.#sql<JournalRun>(
+      `SELECT * FROM (SELECT j.run_id AS runId, j.at AS startedAt, coalesce((SELECT json_extract(e.data, '$.status')
+         FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end'), 'running') AS status
+       FROM journal j WHERE j.kind = 'start' AND j.run_id > ?) WHERE ? IS NULL OR status = ? ORDER BY runId LIMIT ?`,
+    ).all(after, status ?? null, status ?? null, limit);
   }
 
   /** Questions without an answer, of runs that have not ended. */

@@ -10,7 +10,7 @@ export const fleet = page('fleet', {
   'F-06': { from: '+', says: 'cancel reaches children and no take-over revives a run', status: 'done' },
   'F-07': { from: '+', says: 'one process per home, on a local file system', status: 'todo', because: 'issue not started' },
   'F-08': { from: '+', says: 'result, events and run state are one transaction', status: 'todo', because: 'issue not started' },
-  'F-09': { from: '+', says: 'the embedded engine never becomes distributed', status: 'todo', because: 'issue not started' },
+  'F-09': { from: '+', says: 'the embedded engine never becomes distributed', status: 'done' },
   'F-10': { from: '+', says: 'executor ids are never reused', status: 'todo', because: 'issue not started' },
   'F-11': { from: '+', says: 'queues route by host', status: 'todo', because: 'issue not started' },
   'F-12': { from: '+', says: 'one accept at a time per target, fleet-wide', status: 'todo', because: 'issue not started' },

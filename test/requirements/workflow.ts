@@ -65,7 +65,7 @@ export const workflow = page('workflow', {
   'W-70': { from: '+', says: 'the first recorded result of a step is the result', status: 'done' },
   'W-71': { from: '+', says: 'the loop is deterministic outside steps and a mismatch halts', status: 'done' },
   'W-72': { from: '+', says: 'waitFor sees earlier answers, and the first wins', status: 'done' },
-  'W-73': { from: '+', says: 'sleepUntil survives restarts', status: 'todo', because: 'no workflow sleeps; a wait with a time limit does survive' },
+  'W-73': { from: '+', says: 'sleepUntil survives restarts', status: 'done' },
   'W-74': { from: '+', says: 'recover resumes each run in exactly one process', status: 'done' },
   'W-75': { from: '+', says: 'journal entries are bounded, and never updated or deleted while their run is kept', status: 'done' },
   'W-76': { from: '+', says: 'one conformance suite runs over every engine', status: 'done' },

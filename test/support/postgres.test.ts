@@ -1,6 +1,7 @@
 import { Client } from 'pg';
-import { describe, expect, test } from 'vitest';
-import { hasPostgres, postgresOfFile } from './postgres.ts';
+import { expect } from 'vitest';
+import { hasPostgres, NO_POSTGRES, postgresOfFile } from './postgres.ts';
+import { verifies } from './verifies.ts';
 
 async function ask(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
@@ -11,10 +12,11 @@ async function ask(url: string, sql: string): Promise<unknown[]> {
   return rows;
 }
 
-describe.runIf(hasPostgres)('a PostgreSQL for tests', () => {
-  const server = postgresOfFile({ tcp: true, isSynced: true });
+const server = postgresOfFile({ tcp: true, isSynced: true });
 
-  test('gives every test a database of its own, and keeps what was committed over a kill', async () => {
+verifies('F-67')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test('every test has a database of its own, and what was committed stays over a kill of the server', async () => {
     const database = await server().create();
     const url = server().url(database);
     await ask(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -30,4 +32,3 @@ describe.runIf(hasPostgres)('a PostgreSQL for tests', () => {
       other: await ask(server().url(await server().create()), "SELECT to_regclass('kept') AS kept"),
     }).toEqual({ isAnother: true, kept: [{ answer: 42 }], copied: [{ answer: 42 }], other: [{ kept: null }] });
   });
-});

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import { fingerprint } from '../../base/fingerprint.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
@@ -7,8 +8,24 @@ import { fromErrorData, Interrupted, type LiveRun, Mismatch, toErrorData } from 
 /** A program whose steps are recorded. Outside steps it is deterministic: no clock, no id, no chance, no I/O. */
 export type Body = (durable: Durable, input: Json) => Promise<Json>;
 
-/** What a body is given of its scope. */
-export type Durable = Pick<DurableScope, 'step' | 'waitFor' | 'child'>;
+/** What a body is given. Places are counted: at a replay it must ask for the same, in the same order. */
+export interface Durable {
+  /** The first recorded result of a key is the result. After a crash before the record, `fn` is called again. */
+  step<T extends Json>(key: string, input: Json, fn: StepFunction<T>, options?: StepOptions): Promise<T>;
+  /** `undefined` when nobody answered until then. */
+  waitFor(key: string, question: Json, until?: string): Promise<Json | undefined>;
+  /** A time that is past returns at once, also after restarts. */
+  sleepUntil(key: string, at: string): Promise<void>;
+  /** Runs a defined body beside this one; `undefined` when `abort` ended it. */
+  child(key: string, name: string, input: Json, options?: { abort?: AbortSignal }): Promise<Json | undefined>;
+}
+
+export type StepFunction<T extends Json> = (scope: StepScope) => Promise<T>;
+
+export interface StepOptions {
+  /** The step fails with `step_timeout` then, and what works for it is told to end. */
+  timeoutMs?: number;
+}
 
 export interface StepScope {
   /** The same at every attempt, so that an effect happens once. */
@@ -27,8 +44,11 @@ export class Cancelled extends Error {}
 /** A wall clock may jump: nobody sleeps longer than this without looking at it again. */
 const LONGEST_NAP_MS = 60_000;
 
-/** What a body sees of its run. A child has a scope of its own, so parallel branches count their places apart. */
-export class DurableScope {
+/** How long a step that was told to end may take to let go. */
+const LET_GO_MS = 15_000;
+
+/** A child has a scope of its own, so parallel branches count their places apart. */
+export class DurableScope implements Durable {
   readonly #run: LiveRun;
   readonly #name: string;
   readonly #signal: AbortSignal;
@@ -42,18 +62,24 @@ export class DurableScope {
     this.#bodyOf = options.bodyOf;
   }
 
-  /** The first recorded result of a key is the result. After a crash before the record, `fn` is called again. */
-  async step<T extends Json>(key: string, input: Json, fn: (scope: StepScope) => Promise<T>): Promise<T> {
+  async step<T extends Json>(key: string, input: Json, fn: StepFunction<T>, options?: StepOptions): Promise<T> {
     const met = this.#meet(key, input);
     const known = this.#run.recall('step', met);
     if (known) return resultOf(known.data) as T;
     this.#hold();
-    const data = await this.#run.track(this.#attempt(key, fn));
+    const data = await this.#run.track(this.#attempt(key, fn, options));
     const entry = await this.#run.record('step', key, { place: met.place, input: met.input, ...data });
     return resultOf(entry.data) as T;
   }
 
-  /** `undefined` when nobody answered until then. */
+  async sleepUntil(key: string, at: string): Promise<void> {
+    const due = timeOf(at);
+    await this.step(key, { at }, async ({ abort }) => {
+      while (this.#left(due) > 0) await this.#nap(this.#left(due), abort);
+      return null;
+    });
+  }
+
   async waitFor(key: string, question: Json, until?: string): Promise<Json | undefined> {
     const met = this.#meet(key, { question, until: until ?? null });
     const data = { place: met.place, input: met.input, value: question, ...(until === undefined ? {} : { until }) };
@@ -67,7 +93,6 @@ export class DurableScope {
     }
   }
 
-  /** Runs a defined body beside this one; `undefined` when `abort` ended it. */
   async child(
     key: string,
     name: string,
@@ -97,16 +122,12 @@ export class DurableScope {
     }
   }
 
-  async #attempt(key: string, fn: (scope: StepScope) => Promise<Json>): Promise<EntryData> {
+  async #attempt(key: string, fn: StepFunction<Json>, options?: StepOptions): Promise<EntryData> {
     const attempt = this.#run.beginAttempt(key);
-    try {
-      const value = await fn({ effectKey: `${this.#run.id}/${key}`, attempt, abort: this.#signal });
-      this.#hold();
-      return { value };
-    } catch (error) {
-      this.#hold();
-      return { error: toErrorData(error) };
-    }
+    const scope = { effectKey: `${this.#run.id}/${key}`, attempt, abort: this.#signal };
+    const data = await resultOfStep(fn, scope, { ...options, clock: this.#run.clock });
+    this.#hold();
+    return data;
   }
 
   #meet(key: string, input: Json): { key: string; place: string; input: string } {
@@ -141,6 +162,33 @@ export class DurableScope {
       throw new Interrupted('let go while asleep', { cause });
     });
   }
+}
+
+/** What a step comes to: its value or its error, or that its time was up. */
+async function resultOfStep(
+  fn: StepFunction<Json>,
+  scope: StepScope,
+  { timeoutMs, clock }: StepOptions & { clock: Clock },
+): Promise<EntryData> {
+  const done = new AbortController();
+  const over = new AbortController();
+  const late = new ReefError('step_timeout', `${scope.effectKey} took longer than ${timeoutMs} ms`);
+  const abort = timeoutMs === undefined ? scope.abort : AbortSignal.any([scope.abort, over.signal]);
+  const begun = async () => fn({ ...scope, abort });
+  const work = begun().then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: toErrorData(error) }),
+  );
+  if (timeoutMs === undefined) return work;
+  const patience = async () => {
+    await clock.sleep(timeoutMs, done.signal);
+    over.abort(late);
+    await clock.sleep(LET_GO_MS, done.signal);
+    return { error: toErrorData(late) };
+  };
+  const first = await Promise.race([work, patience().catch(() => work)]);
+  done.abort(late);
+  return over.signal.aborted ? { error: toErrorData(late) } : first;
 }
 
 function resultOf(data: EntryData): Json {

@@ -7,7 +7,8 @@ import { createSafeDir } from '../../../src/base/safe-dir.ts';
 import { run } from '../../../src/process/run.ts';
 import type { HaltAnswer, Json, RunView, WorkflowManifest } from '../../../src/protocol/workflow.ts';
 import { Store } from '../../../src/store/store.ts';
-import { DurableEngine } from '../../../src/workflow/durable/durable-engine.ts';
+import type { DurableEngine } from '../../../src/workflow/durable/durable-engine.ts';
+import { EmbeddedEngine } from '../../../src/workflow/durable/embedded-engine.ts';
 import { type JournalEntry, journalBlobs } from '../../../src/workflow/durable/journal.ts';
 import type { RunInput } from '../../../src/workflow/run/branch-run.ts';
 import type { AgentJobSpec, AgentJobs, JobEnd, WorkflowPorts } from '../../../src/workflow/run/ports.ts';
@@ -160,7 +161,7 @@ export class Bench {
     this.store = wrapStore ? wrapStore(store) : store;
     const log = { debug() {}, info() {}, warn() {}, error() {} };
     const blobs = journalBlobs(this.store);
-    this.engine = new DurableEngine({ store: this.store, clock, log, ...(onEntry && { onEntry }) });
+    this.engine = new EmbeddedEngine({ store: this.store, clock, log, ...(onEntry && { onEntry }) });
     this.runs = new WorkflowRuns({ engine: this.engine, blobs, clock, newId: createIds(clock) });
     defineWorkflows(this.engine, {
       clock,

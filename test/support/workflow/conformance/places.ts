@@ -82,6 +82,7 @@ function bound(d: Scope): Scope {
   return {
     step: d.step.bind(d),
     waitFor: d.waitFor.bind(d),
+    sleepUntil: d.sleepUntil.bind(d),
     child: d.child.bind(d),
   };
 }

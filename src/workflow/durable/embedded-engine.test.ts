@@ -1,14 +1,17 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { manualClock } from '../../../test/support/manual-clock.ts';
+import { scale } from '../../../test/support/scale.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { Harness } from '../../../test/support/workflow/conformance/harness.ts';
 import { conformance } from '../../../test/support/workflow/conformance.ts';
+import { walkKilled, walkOnce } from '../../../test/support/workflow/kills.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { openSqlite } from '../../store/driver.ts';
 import { Store } from '../../store/store.ts';
-import { DurableEngine } from './durable-engine.ts';
+import type { DurableEngine } from './durable-engine.ts';
+import { EmbeddedEngine } from './embedded-engine.ts';
 import type { JournalEntry } from './journal.ts';
 
 let dir: string;
@@ -28,7 +31,7 @@ function embedded(): Harness {
   return {
     async open() {
       const store = new Store(join(dir, 'db'));
-      const engine = new DurableEngine({ store, clock, log: silent });
+      const engine = new EmbeddedEngine({ store, clock, log: silent });
       stores.set(engine, store);
       return engine;
     },
@@ -36,6 +39,7 @@ function embedded(): Harness {
       await engine.close();
       stores.get(engine)?.close();
     },
+    visits: 1_000,
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
     sleeping: () => until(() => clock.sleeping() > 0),
@@ -51,14 +55,14 @@ describe('the embedded engine conforms', () => {
 
 verifies('W-76').test('the suite has a case for every promise of the port', () => {
   const ids = [...new Set(conformance.flatMap((each): string[] => [...each.ids]))].sort();
-  const port = ['W-70', 'W-71', 'W-72', 'W-74', 'W-75'];
+  const port = ['W-70', 'W-71', 'W-72', 'W-73', 'W-74', 'W-75'];
   expect(ids).toEqual(['F-02', 'F-03', 'F-05', 'F-06', ...port]);
 });
 
 const open = (more: { onEntry?: (runId: string, entry: JournalEntry) => void } = {}) => {
   const store = new Store(join(dir, 'db'));
   const clock = manualClock();
-  return { store, clock, engine: new DurableEngine({ store, clock, log: silent, ...more }) };
+  return { store, clock, engine: new EmbeddedEngine({ store, clock, log: silent, ...more }) };
 };
 
 verifies('W-75').test('the store refuses to change or delete an entry, or to take one over 64 KiB', async () => {
@@ -183,4 +187,38 @@ test('a run whose program is unknown here waits, and a closed engine refuses', a
   expect([refused, closed]).toEqual(['internal', 'daemon_unavailable']);
   second.store.close();
   void waited;
+});
+
+verifies('W-76').test('killed at each point of a run, another process ends it with the same trace', async () => {
+  const whole = await walkOnce('embedded', temporaryFolder());
+  const points = Array.from({ length: whole.passed }, (_, index) => index + 1);
+  const every = scale('W-78', { test: 4, faults: 1, soak: 1 });
+  for (const point of points.filter((each) => each % every === 1 % every)) {
+    const { signal, faults, walked, effects } = await walkKilled('embedded', temporaryFolder(), point);
+    expect({ signal, end: walked?.end, trace: walked?.trace }).toEqual({
+      signal: 'SIGKILL',
+      end: whole.end,
+      trace: whole.trace,
+    });
+    const isBetween = faults.startsWith('between');
+    expect(new Set(effects).size, faults).toBe(4);
+    // What was under way beside a killed branch is done again too.
+    if (!faults.includes('/work') && faults !== 'after the fork')
+      expect(effects.length, faults).toBe(isBetween ? 5 : 4);
+  }
+});
+
+verifies('F-09').test('a home has no column for a lease, a claim or a host: it is one process by design', () => {
+  const { store } = open();
+  store.close();
+  const database = openSqlite(join(dir, 'db'));
+  const columns = database
+    .prepare<{ name: string }>(
+      "SELECT m.name || '.' || c.name AS name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'",
+    )
+    .all()
+    .map(({ name }) => name);
+  database.close();
+  expect(columns).toContain('journal.run_id');
+  expect(columns.filter((name) => /lease|claim|host|epoch|executor|heartbeat/.test(name))).toEqual([]);
 });
