@@ -61,7 +61,16 @@ function agent(found: Detection, { ready, wanted, now }: Others): Found {
   const evidence = tested === undefined ? path : `${path}, tested with ${tested}`;
   if ((state?.login ?? found.login) !== 'no') return { check: name, ...ok(what, evidence) };
   const toDo = state?.toDo ?? found.loginBy ?? 'log in';
-  if (name.startsWith('native:')) return { check: name, ...ok(what, evidence), fix: byHand(toDo) };
-  const isSpare = name !== wanted && ready.some(isAble);
-  return { check: name, ...(isSpare ? ok(`${what}: ${toDo}`, evidence) : warn(what, evidence, byHand(toDo))) };
+  return {
+    check: name,
+    ...loggedOut({ what, evidence, toDo }, { name, isSpare: name !== wanted && ready.some(isAble) }),
+  };
+}
+
+function loggedOut(
+  { what, evidence, toDo }: { what: string; evidence: string; toDo: string },
+  { name, isSpare }: { name: string; isSpare: boolean },
+): Result {
+  if (name.startsWith('native:')) return { ...ok(what, evidence), fix: byHand(toDo) };
+  return isSpare ? ok(`${what}: ${toDo}`, evidence) : warn(what, evidence, byHand(toDo));
 }
