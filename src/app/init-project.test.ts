@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manualClock } from '../../test/support/manual-clock.ts';
@@ -8,41 +8,22 @@ import { configState, configText, lookAtCheckout, lookAtProject, writeConfig } f
 
 const CARGO = '[package]\nname = "coral"\n';
 
-/** A PATH with these programs and no others. */
-function pathWith(root: string, ...programs: string[]): string {
-  const folder = join(root, 'bin');
-  mkdirSync(folder, { recursive: true });
-  for (const name of programs) {
-    writeFileSync(join(folder, name), '#!/bin/sh\n');
-    chmodSync(join(folder, name), 0o755);
-  }
-  return folder;
-}
-
-test('a program that PATH does not have is named once', async () => {
-  const { checkout, root } = makeRepository({ 'Cargo.toml': CARGO });
-  const at = { root: checkout, below: '', said: {} };
-  expect((await lookAtProject({ ...at, path: pathWith(root) })).missing).toEqual(['cargo']);
-  expect((await lookAtProject({ ...at, path: pathWith(root, 'cargo') })).missing).toEqual([]);
-});
-
-test('of a command that was said, the program is looked for, and not that of the command it replaces', async () => {
-  const { checkout, root } = makeRepository({ 'crate/Cargo.toml': CARGO, 'run-tests': '' });
-  const path = pathWith(root, 'fish');
-  const look = (said: Parameters<typeof lookAtProject>[0]['said']) =>
-    lookAtProject({ root: checkout, below: 'crate', path, said });
-  const { folder, missing, proposal } = await look({});
-  expect([folder, missing]).toEqual(['crate', ['cargo']]);
-  const found = Object.fromEntries(['setup', ...Object.keys(proposal.gates)].map((name) => [name, 'fish']));
-  expect((await look(found)).missing).toEqual([]);
-  expect((await look({ ...found, lint: 'whale --all' })).missing).toEqual(['whale']);
-  // From the root of a worktree, where it runs; a path from elsewhere is one.
-  expect((await look({ ...found, test: './run-tests', lint: '/bin/sh', build: './none' })).missing).toEqual(['./none']);
+test('of a command that was said, the program counts, at the root; those that were found run in their folder', async () => {
+  const { checkout } = makeRepository({ 'crate/Cargo.toml': CARGO });
+  const { folder, commands } = await lookAtProject({ root: checkout, below: 'crate', said: { lint: 'whale --all' } });
+  expect([folder, commands]).toEqual([
+    'crate',
+    [
+      { of: 'build', command: ['cargo', 'build'], folder: 'crate' },
+      { of: 'test', command: ['cargo', 'test'], folder: 'crate' },
+      { of: 'lint', command: ['whale', '--all'] },
+    ],
+  ]);
 });
 
 test('what is written is what a run reads, is the same the next time, and what was there before is put aside', async () => {
   const { checkout, write } = makeRepository({ 'Cargo.toml': CARGO });
-  const look = await lookAtProject({ root: checkout, below: '', path: '', said: { test: "echo 'so' && true" } });
+  const look = await lookAtProject({ root: checkout, below: '', said: { test: "echo 'so' && true" } });
   const text = configText(look.proposal);
   expect(readOverlay(text).gates).toMatchObject({
     build: { command: ['cargo', 'build'] },
@@ -65,7 +46,7 @@ test('what is written is what a run reads, is the same the next time, and what w
 
 test('folders that would be recognised are named where nothing else is', async () => {
   const { checkout } = makeRepository({ 'packages/coral/Cargo.toml': CARGO, 'README.md': '' });
-  const look = await lookAtProject({ root: checkout, below: '', path: '', said: {} });
+  const look = await lookAtProject({ root: checkout, below: '', said: {} });
   expect([look.proposal.toolchains, look.elsewhere]).toEqual([[], ['packages/coral']]);
 });
 

@@ -1,10 +1,9 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setAside, writeAtomic } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import { commandFrom } from '../base/command-line.ts';
-import { findOnPath } from '../base/programs.ts';
 import { refusePath } from '../base/safe-path.ts';
 import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
@@ -15,14 +14,15 @@ import { GATES, type Gate } from '../protocol/workflow.ts';
 import { PROJECT_CONFIG, readOverlay, readProjectFile } from '../workflow/project/project-config.ts';
 import { type Proposal, proposalBelow, proposeProject } from '../workflow/project/propose.ts';
 import type { ProjectFolder, Suggestion } from '../workflow/project/toolchain.ts';
+import type { RunCommand } from './what-runs.ts';
 
 export interface ProjectLook {
   root: string;
   /** Where the proposal was found, relative to the root; empty for the root itself. */
   folder: string;
   proposal: Proposal;
-  /** Programs of gates and set-up that are not on PATH. */
-  missing: string[];
+  /** Of gates and set-up, where they run. */
+  commands: RunCommand[];
   /** Folders that could be proposed, when neither the root nor the current folder has commands. */
   elsewhere: string[];
 }
@@ -33,13 +33,12 @@ interface LookRequest {
   root: string;
   /** The current folder, relative to the root. */
   below: string;
-  path: string;
   /** Commands a person named; they replace those that were found. */
   said: Partial<Record<CommandWish, string>>;
 }
 
 /** Proposes the commands of the root, or of the current folder if the root has none. Gates run at the root of a worktree. */
-export async function lookAtProject({ root, below, path, said }: LookRequest): Promise<ProjectLook> {
+export async function lookAtProject({ root, below, said }: LookRequest): Promise<ProjectLook> {
   const atRoot = await proposeProject(await folderAt(root));
   const isBelow = below !== '' && Object.keys(atRoot.gates).length === 0;
   const here = isBelow ? await proposeProject(await folderAt(join(root, below))) : atRoot;
@@ -48,19 +47,21 @@ export async function lookAtProject({ root, below, path, said }: LookRequest): P
   const theirs = wishesOf(said);
   const proposal = withWishes(folder === '' ? own : proposalBelow(own, folder), theirs);
   const found = Object.entries(commandsOf(own)).filter(([name]) => !Object.hasOwn(theirs, name));
-  const missing = [
-    ...programsMissing(Object.fromEntries(found), { path, folder: join(root, folder) }),
-    ...programsMissing(theirs, { path, folder: root }),
+  const commands = [
+    ...found.map(([name, { command }]) => ({ of: wordFor(name), command, folder })),
+    ...Object.entries(theirs).map(([name, { command }]) => ({ of: wordFor(name), command })),
   ];
   const isNothing = proposal.toolchains.length === 0 && Object.keys(proposal.gates).length === 0;
   return {
     root,
     folder,
     proposal,
-    missing: [...new Set(missing)],
+    commands,
     elsewhere: isNothing ? await recognisedBelow(root) : [],
   };
 }
+
+const wordFor = (name: string) => (name === 'setup' ? 'set-up' : name);
 
 type Commands = Partial<Record<CommandWish, Suggestion>>;
 
@@ -115,14 +116,6 @@ async function foldersIn(root: string, folder: string): Promise<string[]> {
 
 export function hasCommands(proposal: Proposal): boolean {
   return Object.keys(commandsOf(proposal)).length > 0;
-}
-
-function programsMissing(commands: Commands, { path, folder }: { path: string; folder: string }): string[] {
-  const isFound = (program: string) =>
-    program.includes('/') ? existsSync(resolve(folder, program)) : findOnPath(program, path) !== undefined;
-  return Object.values(commands).flatMap(({ command: [program = ''], isInstalled }) =>
-    isInstalled || isFound(program) ? [] : [program],
-  );
 }
 
 const HEAD = `# What Reef runs in the worktrees of this repository. Written by \`reef init\`; yours to change, and in effect after

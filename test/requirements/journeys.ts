@@ -8,7 +8,7 @@ export const journeys = page('journeys', {
   'J-05': { from: '+', says: 'what takes longer than a second shows what is being done', status: 'done' },
   'J-06': { from: '+', says: 'words are plain English that a stranger reads once', status: 'todo', because: 'halts, questions, states and hints are; a native reader has not been through every page and message' },
   'J-10': { from: '+', says: "init proposes the project's own scripts and records what already fails", status: 'done' },
-  'J-11': { from: '+', says: 'doctor and init check what a run will use, as the run will see it', status: 'todo', because: 'doctor checks the programs of set-up and gates as a run will find them; init names those that are not on PATH, also of gates whose programs the set-up would bring' },
+  'J-11': { from: '+', says: 'doctor and init check what a run will use, as the run will see it', status: 'done' },
   'J-12': { from: '+', says: 'set-up, gates and agents get proxy and certificate variables', status: 'done' },
   'J-13': { from: '+', says: 'the shortest way takes three inputs after the install', status: 'done' },
   'J-14': { from: '+', says: 'an agent is who it is at home once the repository is trusted', status: 'done' },

@@ -6,11 +6,13 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { readEnvironment } from '../../base/env.ts';
+import { reefSchema } from '../../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
 import { Project } from '../../workflow/project/project.ts';
 import { examine } from './finding.ts';
 import { projectChecks } from './project.ts';
 
+const settings = () => reefSchema.parse({});
 const user = temporaryFolder();
 const env = readEnvironment({ HOME: user, PATH: '/usr/bin:/bin' });
 
@@ -18,7 +20,7 @@ verifies('U-06', 'J-11').test('doctor says what a first run needs of a repositor
   const repository = makeRepository({ 'a.txt': 'a\n' });
   const { checkout: root, git, plain } = repository;
   const look = async () => {
-    const findings = await examine(projectChecks({ root, git, env, settings: () => ({ gates: {}, worktree: {} }) }), {
+    const findings = await examine(projectChecks({ root, git, env, settings }), {
       fix: true,
     });
     return findings.map(({ check, severity, what, fix }) => [`${severity} ${check}`, what, fix?.does]);

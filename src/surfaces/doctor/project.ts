@@ -1,12 +1,11 @@
-import { join } from 'node:path';
 import { lookAtCheckout } from '../../app/init-project.ts';
+import { lackWords, missingPrograms } from '../../app/what-runs.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
-import { findOnPath } from '../../base/programs.ts';
 import type { Git } from '../../git/git-command.ts';
 import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
-import { findGateCommands, type GateCommands } from '../../workflow/project/gate-commands.ts';
+import { findGateCommands } from '../../workflow/project/gate-commands.ts';
 import { Project } from '../../workflow/project/project.ts';
 import { PROJECT_CONFIG, readOverlay } from '../../workflow/project/project-config.ts';
 import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
@@ -15,31 +14,32 @@ interface Deps {
   root: string;
   git: Git;
   env: Environment;
-  settings(): Pick<ReefBlock, 'gates' | 'worktree'>;
+  settings(): Pick<ReefBlock, 'gates' | 'worktree' | 'sandbox' | 'pass_env'>;
 }
 
 /** What a run needs in the repository: gates that judge the work, trust in them, and a commit to start from. */
 export function projectChecks({ root, git, env, settings }: Deps): Check[] {
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
   return [
-    check('gates', () => gates(project, { root, env, settings })),
+    check('gates', () => gates(project, { root, git, env, settings })),
     check('trust', () => trust(project)),
     check('checkout', () => checkout(git, root)),
   ];
 }
 
 /** Finds the gates as a run would. Nothing is run here, so nothing has to be trusted. */
-async function gates(
-  project: Project,
-  { root, env, settings }: Pick<Deps, 'root' | 'env' | 'settings'>,
-): Promise<Result> {
+async function gates(project: Project, { root, git, env, settings }: Deps): Promise<Result> {
   const text = await project.readFile(PROJECT_CONFIG);
   const configured = { ...settings().gates, ...(text !== undefined && readOverlay(text).gates) };
   const found = await findGateCommands({ workers: {}, configured, readProject: project.readFile });
   const { setup } = { ...settings().worktree, ...(text !== undefined && readOverlay(text).worktree) };
-  const lacking = missing({ root, searchPath: env.path, setup, found });
-  if (lacking !== undefined)
-    return warn(lacking, PROJECT_CONFIG, byHand('install it, or name another command in the configuration'));
+  const commands = Object.entries(found).map(([of, { command }]) => ({ of, command }));
+  const all = setup ? [{ of: 'set-up', command: setup }, ...commands] : commands;
+  const [lacking] = await missingPrograms(all, { root, git, env, settings: settings() });
+  if (lacking !== undefined) {
+    const { what, does } = lackWords(lacking);
+    return warn(what, PROJECT_CONFIG, byHand(does));
+  }
   if (Object.keys(found).some((name) => name !== 'lint' && name !== 'build'))
     return ok(Object.keys(found).join(', '), PROJECT_CONFIG);
   return warn(
@@ -47,26 +47,6 @@ async function gates(
     PROJECT_CONFIG,
     byHand('reef init, or reef init --test "<command>"'),
   );
-}
-
-interface Programs {
-  root: string;
-  searchPath: string;
-  setup: readonly string[] | undefined;
-  found: GateCommands;
-}
-
-/** Looks as a run will: for the set-up before anything is installed, for gates after the set-up, which may bring them. */
-function missing({ root, searchPath, setup, found }: Programs): string | undefined {
-  const isThere = (program: string) => findOnPath(program.includes('/') ? join(root, program) : program, searchPath);
-  if (setup?.[0] !== undefined && !isThere(setup[0])) return `the set-up needs ${setup[0]}, which is not on PATH`;
-  if (setup !== undefined) return undefined;
-  const inModules = `${searchPath}:${join(root, 'node_modules', '.bin')}`;
-  for (const [gate, { command }] of Object.entries(found)) {
-    const [program = ''] = command;
-    if (!isThere(program) && !findOnPath(program, inModules)) return `${gate} needs ${program}, which is not on PATH`;
-  }
-  return undefined;
 }
 
 async function trust(project: Project): Promise<Result> {

@@ -19,10 +19,7 @@ export const findNode: FindToolchain = async ({ names, read }) => {
   // The same search as a run's, so that the file changes nothing.
   const { gates, spare, endless } = gatesOf(about, manager);
   const setup = installer({ about, manager, lock, names });
-  const suggestions = Object.entries(gates).map(([gate, { because, command, from }]) => [
-    gate,
-    { ...suggest(because, ...command), ...(from === 'project' && { isInstalled: true as const }) },
-  ]);
+  const suggestions = Object.entries(gates).map(([gate, { because, command }]) => [gate, suggest(because, ...command)]);
   return {
     name: 'Node',
     gates: Object.fromEntries(suggestions),

@@ -11,8 +11,6 @@ export interface Suggestion {
   command: string[];
   /** What in the project suggests it, for the person who decides. */
   because: string;
-  /** The set-up installs its program, so it need not be on PATH. */
-  isInstalled?: true;
 }
 
 /** What one kind of project offers. A finder returns undefined for another kind. */

@@ -11,9 +11,9 @@ const claude: ReadyAgent = { name: 'claude', title: 'Claude Code', isInstalled: 
 
 function seen({ look, checkout, ...rest }: { [K in keyof Seen]?: Partial<Seen[K]> } = {}): Seen {
   return {
-    look: { root: '/r', folder: '', proposal, missing: [], elsewhere: [], ...look },
+    look: { root: '/r', folder: '', proposal, commands: [], elsewhere: [], ...look },
     checkout: { hasCommit: true, hasIdentity: true, changed: 0, notIgnored: [], ...checkout },
-    ...{ agents: [claude], items: [], isKept: false, ...(rest as Partial<Seen>) },
+    ...{ missing: [], agents: [claude], items: [], isKept: false, ...(rest as Partial<Seen>) },
   };
 }
 
@@ -36,7 +36,11 @@ test.each<[string, Parameters<typeof seen>[0], RegExp[]]>([
   ],
   ['what is no gate', { look: { proposal: { ...proposal, notes: ['It never ends.'] } } }, [/^It never ends\.$/]],
   ['a folder', { look: { folder: 'crate' } }, [/changes to crate first/]],
-  ['no program', { look: { missing: ['cargo'] } }, [/Not on PATH: cargo\./]],
+  [
+    'no program',
+    { missing: [{ of: 'test', program: 'cargo', from: 'path' }] },
+    [/test needs cargo, which is not on PATH\. .*install/],
+  ],
   [
     'a fresh repository',
     { checkout: { hasCommit: false, hasIdentity: false } },

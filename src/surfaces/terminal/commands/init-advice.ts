@@ -1,4 +1,5 @@
 import { type CheckoutLook, hasCommands, type ProjectLook } from '../../../app/init-project.ts';
+import { lackWords, type MissingProgram } from '../../../app/what-runs.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
 import { PROJECT_CONFIG } from '../../../workflow/project/project-config.ts';
 import { isAble, type ReadyAgent } from '../../doctor/ready-agents.ts';
@@ -6,6 +7,7 @@ import { shellQuote } from '../../render/short-names.ts';
 
 interface Seen {
   look: ProjectLook;
+  missing: readonly MissingProgram[];
   checkout: CheckoutLook;
   agents: readonly ReadyAgent[];
   items: readonly Pick<TrustItem, 'trusted'>[];
@@ -14,11 +16,12 @@ interface Seen {
 }
 
 /** What prevents a first run or may surprise in it, each with what to do. */
-export function notesOf({ look, checkout, agents, isKept }: Seen): string[] {
-  return [...projectNotes(look, isKept), ...checkoutNotes(checkout), ...agentNotes(agents)];
+export function notesOf({ look, missing, checkout, agents, isKept }: Seen): string[] {
+  const lacks = missing.map(lackWords).map(({ what, does }) => `A run would halt: ${what}. To mend it, ${does}.`);
+  return [...projectNotes(look, isKept), ...lacks, ...checkoutNotes(checkout), ...agentNotes(agents)];
 }
 
-function projectNotes({ proposal, missing, elsewhere, folder }: ProjectLook, isKept: boolean): string[] {
+function projectNotes({ proposal, elsewhere, folder }: ProjectLook, isKept: boolean): string[] {
   const isKnown = hasCommands(proposal);
   const notes: (string | false)[] = [
     isKept && isKnown && `${PROJECT_CONFIG} exists and says something else. To replace it: reef init --force`,
@@ -31,7 +34,6 @@ function projectNotes({ proposal, missing, elsewhere, folder }: ProjectLook, isK
     elsewhere.length > 0 &&
       `Projects were found in ${elsewhere.slice(0, 5).join(', ')}. Run \`reef init\` in one of them.`,
     isKnown && !proposal.gates.test && 'No test command was found, and a run needs one: reef init --force --test "…"',
-    missing.length > 0 && `Not on PATH: ${missing.join(', ')}. A run halts at a gate that cannot start.`,
   ];
   return notes.filter((note) => note !== false);
 }

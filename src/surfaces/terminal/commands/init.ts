@@ -10,6 +10,7 @@ import {
   lookAtProject,
   writeConfig,
 } from '../../../app/init-project.ts';
+import { missingPrograms } from '../../../app/what-runs.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { findRepository } from '../../../base/home.ts';
 import { createGit } from '../../../git/git-command.ts';
@@ -18,6 +19,7 @@ import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
 import { TrustFile, trustPath } from '../../../runtime/config/trust-file.ts';
+import { readConfig } from '../../../runtime/config/user-config.ts';
 import { Project } from '../../../workflow/project/project.ts';
 import { PROJECT_CONFIG } from '../../../workflow/project/project-config.ts';
 import { detectAll, readyAgents, userOf } from '../../doctor/ready-agents.ts';
@@ -46,12 +48,12 @@ export const init: Command<Options> = async (cli, _args, options) => {
 export async function prepareFirstRun(cli: Cli): Promise<void> {
   const root = findRepository(cli.cwd);
   if (root === undefined || cli.env.reefSocket !== undefined) return;
-  if (!existsSync(join(root, PROJECT_CONFIG)) && (await hasTests(cli, root))) await prepare(cli, {});
+  if (!existsSync(join(root, PROJECT_CONFIG)) && (await hasTests(root))) await prepare(cli, {});
   else await offerTrust(cli, false);
 }
 
-async function hasTests({ env }: Cli, root: string): Promise<boolean> {
-  return hasCommands((await lookAtProject({ root, below: '', path: env.path, said: {} })).proposal);
+async function hasTests(root: string): Promise<boolean> {
+  return hasCommands((await lookAtProject({ root, below: '', said: {} })).proposal);
 }
 
 async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, check, ...said }: Options) {
@@ -60,7 +62,7 @@ async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, c
   const detected = detectAll(cli.env);
   detected.catch(() => {}); // awaited below, after what may fail first
   const below = relative(root, cli.cwd);
-  const look = await lookAtProject({ root, below: below.startsWith('..') ? '' : below, path: cli.env.path, said });
+  const look = await lookAtProject({ root, below: below.startsWith('..') ? '' : below, said });
   const git = createGit({ run, env: allowedEnv(cli.env.all, [], { PATH: SYSTEM_PATH }) });
   const checkout = await lookAtCheckout(git, root, look.proposal.leaves);
   const text = configText(look.proposal);
@@ -83,7 +85,10 @@ async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, c
   };
   if (!cli.json) cli.out(renderFound(report, cli.style));
   const items = dryRun ? await trustAhead(cli, root, isMeant) : await offerTrust(cli, yes);
-  const seen = { look, checkout, agents, items, isKept: state === 'different' && !isMeant };
+  const isKept = state === 'different' && !isMeant;
+  const place = { root, git, env: cli.env, settings: readConfig(cli.env) };
+  const missing = isKept ? [] : await missingPrograms(look.commands, place);
+  const seen = { look, missing, checkout, agents, items, isKept };
   const notes = notesOf(seen);
   const base = dryRun ? undefined : await gatesOnBase(cli, seen, { check, notes });
   const next = nextCommands(seen, { wanted: user.wanted, isInteractive: cli.isInteractive, isDry: dryRun });
