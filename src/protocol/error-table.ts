@@ -263,6 +263,8 @@ export const errorTable = {
   mcp_server_unknown: final(404, 4, 'Name a server of mcp.json, or an alias of `mapping_mcp_servers`.'),
   mcp_start_failed: passing(502, 69, 'See what the server wrote; its command, arguments and environment are in mcp.json.'),
   mcp_server_gone: passing(502, 69, 'The next call starts it again; one that keeps dying stays off until `.reload mcp`.'),
+  mcp_server_changed: final(409, 3, '`reef mcp approve NAME` shows what changed in mcp.json, and approves it.'),
+  tool_changed: final(409, 3, '`reef mcp approve NAME` shows what its server says now, and approves it.'),
   mcp_call_failed: final(502, 1, 'The server refused the call; its words are above.'),
   // state, configuration, vault, sessions
   config_reload_required: final(409, 1, 'Change config.yaml and reload: one request cannot change the settings of a shared server.'),

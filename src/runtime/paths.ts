@@ -52,6 +52,7 @@ export function createPaths(env: Variables, home: string) {
       agent === undefined ? join(cache, 'messages.md') : join(cache, 'agents', safeName(agent), 'messages.md'),
     functionsDir: () => functions,
     mcpConfigFile: () => join(functions, 'mcp.json'),
+    mcpApprovalsDir: () => local('mcp-approved'),
     functionsEnvFile: () => join(functions, '.env'),
     promptUtilsFile: () => join(functions, 'utils', 'prompt-utils.sh'),
     globalToolsDir: () => join(functions, 'tools'),

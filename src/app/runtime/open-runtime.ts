@@ -89,13 +89,18 @@ function createPorts(base: PortBase, parts: Parts): Ports {
     readMcpFile({ path: paths.mcpConfigFile(), cwd, fill: (tree) => vault.fill(tree, 'mcp.json') });
   const idle = config.reef.mcp_pool.idle_timeout_seconds ?? (options.isOneShot ? 0 : IDLE_SECONDS);
   const mcpFactory = lazyMcpFactory(async () => {
-    const { McpPool } = await import('../../runtime/mcp/pool/pool.ts');
+    const [{ McpPool }, { McpApprovals }] = await Promise.all([
+      import('../../runtime/mcp/pool/pool.ts'),
+      import('../../runtime/mcp/approval/approvals.ts'),
+    ]);
+    const tell = (message: string) => options.onWarning?.({ file: paths.mcpConfigFile(), line: undefined, message });
     return new McpPool({
       capabilities: await parts.capabilities(),
       env: options.env.all,
       version: options.version,
       clock,
       log,
+      approvals: new McpApprovals({ folder: paths.mcpApprovalsDir(), clock, tell }),
       pool: { ...config.reef.mcp_pool, idle_timeout_seconds: idle },
       readSpecs: readServers,
     });

@@ -1,6 +1,7 @@
 import { fingerprint } from '../../base/fingerprint.ts';
 import type { Lease } from '../../base/lease.ts';
 import type { ReefError } from '../../protocol/errors.ts';
+import type { ServerStart } from './server-start.ts';
 
 /** A server of mcp.json with its secrets filled in. Specs with the same key share one process. */
 export type McpServerSpec = StdioServerSpec | RemoteServerSpec;
@@ -14,6 +15,8 @@ interface ServerTraits {
   share: boolean;
   /** Overrides the pool's timeout. */
   idle_timeout_seconds?: number | undefined;
+  /** What a person approves. */
+  start: ServerStart;
 }
 
 export interface StdioServerSpec extends ServerTraits {
@@ -31,14 +34,17 @@ export interface RemoteServerSpec extends ServerTraits {
 }
 
 /** Equal for servers that are started in exactly the same way. A hash, because it covers secrets. */
-export function serverKey({ required: _, share: __, idle_timeout_seconds: ___, ...start }: McpServerSpec): string {
-  return fingerprint(start);
+export function serverKey(spec: McpServerSpec): string {
+  const { required: _, share: __, idle_timeout_seconds: ___, start: ____, ...how } = spec;
+  return fingerprint(how);
 }
 
 export interface McpTool {
   name: string;
   description: string;
   inputSchema: Readonly<Record<string, unknown>>;
+  /** Of its name, description and schema, exactly as the server sent them. */
+  hash: string;
 }
 
 export interface McpCallResult {
@@ -54,6 +60,8 @@ export interface McpHandle {
   /** Undefined for remote servers, and between a death and the next call. */
   readonly pid: number | undefined;
   readonly tools: readonly McpTool[];
+  /** Names of tools that are not what a person approved. They are not shown and cannot be called. */
+  readonly suspended: readonly string[];
   /** Rejects with `mcp_server_gone` if the server dies during the call. The next call starts it again. */
   call(tool: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<McpCallResult>;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
-import { readMcpFile } from './mcp-file.ts';
+import { readMcpFile, readServerStarts } from './mcp-file.ts';
 
 async function read(content: unknown, fill?: (tree: unknown) => unknown) {
   const folder = temporaryFolder();
@@ -25,7 +25,7 @@ verifies('R-37').test('a file names programs and remote servers, and its values 
     },
     inputs: [],
   });
-  expect([...specs.values()]).toEqual([
+  expect([...specs.values()].map(({ start: _, ...spec }) => spec)).toEqual([
     {
       name: 'files',
       type: 'stdio',
@@ -64,6 +64,42 @@ verifies('R-37').test('a file names programs and remote servers, and its values 
     { name: 'short', type: 'http', url: 'https://example.org/', headers: {}, ...shared },
   ]);
 });
+
+verifies('X-65').test(
+  'what a person approves of a server is how it is started as it is written, and no secret',
+  async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'server.js'), '');
+    const path = join(folder, 'mcp.json');
+    const mcpServers = {
+      files: { command: 'npx', args: ['-y', '{{PACKAGE}}', 'no-file'], env: { TOKEN: '{{TOKEN}}', DEBUG: true } },
+      mine: { command: 'node', args: ['server.js'], cwd: 'sub/..' },
+      inside: { command: './run' },
+      web: { url: 'https://example.org/mcp', headers: { Authorization: '{{TOKEN}}' } },
+    };
+    writeFileSync(path, JSON.stringify({ mcpServers }));
+    const fill = (tree: unknown) => JSON.parse(JSON.stringify(tree).replaceAll(/{{(\w+)}}/g, 'secret of $1'));
+    const specs = await readMcpFile({ path, cwd: folder, fill });
+    const starts = readServerStarts({ path, cwd: folder });
+    expect([[...specs].map(([name, { start }]) => [name, start]), specs.get('files')]).toEqual([
+      [...starts],
+      expect.objectContaining({ args: ['-y', 'secret of PACKAGE', 'no-file'] }),
+    ]);
+    expect(Object.fromEntries(starts)).toEqual({
+      files: {
+        type: 'stdio',
+        command: 'npx',
+        args: ['-y', '{{PACKAGE}}', 'no-file'],
+        env: ['DEBUG', 'TOKEN'],
+        cwd: '.',
+      },
+      // What they run is a file of the folder: in another folder it is another program.
+      mine: { type: 'stdio', command: 'node', args: ['server.js'], env: [], cwd: 'sub/..', folder },
+      inside: { type: 'stdio', command: './run', args: [], env: [], cwd: '.', folder },
+      web: { type: 'http', url: 'https://example.org/mcp', headers: ['Authorization'] },
+    });
+  },
+);
 
 test('all mistakes of a file come in one error, each with its place', async () => {
   const failure = await read({

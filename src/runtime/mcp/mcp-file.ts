@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
-import { configInvalid, isProblem, parseSource, readIfThere } from '../config/settings-file.ts';
+import { configInvalid, isProblem, isRecord, parseSource, readIfThere, type Source } from '../config/settings-file.ts';
 import type { McpServerSpec } from './factory.ts';
+import { type ServerStart, startOf } from './server-start.ts';
 
 /** People write numbers and flags; a server sees text. */
 const variable = z.union([z.string(), z.boolean(), z.int()]).transform(String);
@@ -51,13 +52,36 @@ export interface McpFileSource {
 
 /** The servers of mcp.json by name, in the order of the file; none if there is no file. All mistakes are one error. */
 export async function readMcpFile({ path, cwd, fill }: McpFileSource): Promise<Map<string, McpServerSpec>> {
-  const text = readIfThere(path);
-  if (text === undefined) return new Map();
-  const source = parseSource(path, text);
-  if (isProblem(source)) throw configInvalid([source], 'mcp_config_invalid');
+  const source = sourceAt(path);
+  if (!source) return new Map();
   const read = mcpFile.safeParse(fill ? await fill(source.value, path) : source.value);
   if (!read.success) throw invalid(path, read.error);
-  return new Map(Object.entries(read.data.mcpServers).map(([name, entry]) => [name, toSpec(name, entry, cwd)]));
+  const starts = startsIn(source, cwd);
+  return new Map(
+    Object.entries(read.data.mcpServers).map(([name, entry]) => {
+      const start = starts.get(name) ?? startOf(entry, cwd);
+      return [name, { ...toSpec(name, entry, cwd), start }];
+    }),
+  );
+}
+
+/** How each server of the file is started, without the secrets for it. */
+export function readServerStarts({ path, cwd }: Pick<McpFileSource, 'path' | 'cwd'>): Map<string, ServerStart> {
+  const source = sourceAt(path);
+  return source ? startsIn(source, cwd) : new Map();
+}
+
+function sourceAt(path: string): Source | undefined {
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
+  const source = parseSource(path, text);
+  if (isProblem(source)) throw configInvalid([source], 'mcp_config_invalid');
+  return source;
+}
+
+function startsIn({ value }: Source, cwd: string): Map<string, ServerStart> {
+  const servers = isRecord(value) && isRecord(value.mcpServers) ? value.mcpServers : {};
+  return new Map(Object.entries(servers).map(([name, entry]) => [name, startOf(entry, cwd)]));
 }
 
 /** Never shows a value: it may be a secret. */
@@ -67,7 +91,7 @@ function invalid(file: string, error: z.ZodError): ReefError {
   return new ReefError('mcp_config_invalid', `${file}: ${list}`, { details: { file, problems } });
 }
 
-function toSpec(name: string, { reef: traits, ...entry }: z.output<typeof server>, cwd: string): McpServerSpec {
+function toSpec(name: string, { reef: traits, ...entry }: z.output<typeof server>, cwd: string) {
   if (entry.type !== 'stdio') return { name, ...entry, ...traits };
   return { name, ...entry, cwd: resolve(cwd, entry.cwd), ...traits };
 }

@@ -163,6 +163,7 @@ function ports(base: PortBase, { capabilities, sent, warnings }: Shared): Ports 
       version: '0.0.0',
       clock,
       log: { warn: (message) => warnings.push(message) },
+      approvals: { admit: () => Promise.reject(new Error('no server is configured here')) },
       pool: {
         idle_timeout_seconds: 0,
         cleanup_interval_seconds: 30,

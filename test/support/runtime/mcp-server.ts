@@ -1,8 +1,9 @@
 /**
  * A small MCP server over stdio for tests, written against the wire and not with the SDK: it starts fast and misbehaves on
- * demand. `--silent` never answers, `--fail` ends at once, `--tools N` offers N tools, `--hostile` some that lie, `--mute` answers no ping; anything
- * else is only there to be different.
+ * demand. `--silent` never answers, `--fail` ends at once, `--tools N` offers N tools, `--hostile` some that lie, `--mute` answers no ping, `--says FILE` offers
+ * the tools of that file too, as it is at each moment, and says so when a call found it changed; anything else is only there to be different.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { readEnvironment } from '../../../src/base/env.ts';
 
@@ -25,7 +26,7 @@ const HOSTILE = [
   { name: 'huge', description: '', inputSchema: { type: 'object', description: 'x'.repeat(100_000) } },
 ];
 const generated = args.includes('--tools') ? Number(args[args.indexOf('--tools') + 1]) : 0;
-const tally = { calls: 0 };
+const tally = { calls: 0, said: '' };
 
 if (args.includes('--fail')) {
   console.error('cannot reach the database with s3cret-token-value');
@@ -95,7 +96,16 @@ function listed() {
       ['repository'],
     ),
   }));
-  return { tools: [...own, ...many, ...(args.includes('--hostile') ? HOSTILE : [])] };
+  tally.said = saying();
+  return { tools: [...own, ...many, ...(args.includes('--hostile') ? HOSTILE : []), ...JSON.parse(tally.said)] };
+}
+
+/** Tools that somebody else may rewrite while the server runs; `{ name, description }` will do. */
+function saying(): string {
+  const file = args.includes('--says') ? args[args.indexOf('--says') + 1] : undefined;
+  if (file === undefined || !existsSync(file)) return '[]';
+  const offered = JSON.parse(readFileSync(file, 'utf8')) as object[];
+  return JSON.stringify(offered.map((tool) => ({ inputSchema: object({}), ...tool })));
 }
 
 function answer({ method, params = {} }: Request): unknown {
@@ -103,7 +113,7 @@ function answer({ method, params = {} }: Request): unknown {
     case 'initialize':
       return {
         protocolVersion: params.protocolVersion,
-        capabilities: { tools: {} },
+        capabilities: { tools: { listChanged: true } },
         serverInfo: { name: 'fixture', version: '1' },
         instructions: 'Echo first.',
       };
@@ -111,7 +121,8 @@ function answer({ method, params = {} }: Request): unknown {
       return listed();
     case 'tools/call':
       tally.calls += 1;
-      return tools[params.name ?? '']?.run(params.arguments ?? {});
+      if (saying() !== tally.said) console.log('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
+      return (tools[params.name ?? ''] ?? { run: () => text(`${params.name} was called`) }).run(params.arguments ?? {});
     default:
       return args.includes('--mute') ? undefined : {};
   }

@@ -122,7 +122,9 @@ function jobsOf({ face }: CommandDeps): NonNullable<CommandDeps['face']['jobs']>
 function serversText({ app, toolScope: { mcpRuntime } }: CommandDeps['ctx']): string {
   const running = [...mcpRuntime.servers].map(([name, { value }]) => {
     const place = value.pid === undefined ? 'remote' : `pid ${value.pid}`;
-    return `${name}  ${place}  ${value.tools.length} tools`;
+    const { suspended } = value;
+    const waits = suspended.length === 0 ? '' : `, ${suspended.length} suspended: ${suspended.join(', ')}`;
+    return `${name}  ${place}  ${value.tools.length} tools${waits}`;
   });
   const missing = [...mcpRuntime.unavailable].map(([name, error]) => `${name}  unavailable: ${error.message}`);
   const { spawned, active_hit, idle_hit } = app.mcpFactory.stats();

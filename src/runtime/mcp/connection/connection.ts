@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock, Tool as ServerTool, Transport } from '@modelcontextprotocol/client';
 import { capText } from '../../../base/cap.ts';
+import { fingerprint } from '../../../base/fingerprint.ts';
 import { printable } from '../../../base/printable.ts';
 import { ReefError, toReefError } from '../../../protocol/errors.ts';
 import type { McpCallResult, McpTool } from '../factory.ts';
@@ -98,9 +99,9 @@ const LONGEST_NAME = 128;
 function toTool({ name, description = '', inputSchema }: ServerTool): McpTool[] {
   const isPlain = name.length <= LONGEST_NAME && printable(name) === name;
   if (!isPlain || Buffer.byteLength(JSON.stringify(inputSchema)) > MAX_SCHEMA) return [];
-  return [
-    { name, description: words(description), inputSchema: withPlainWords(inputSchema) as McpTool['inputSchema'] },
-  ];
+  const schema = withPlainWords(inputSchema) as McpTool['inputSchema'];
+  const hash = fingerprint({ name, description, inputSchema });
+  return [{ name, description: words(description), inputSchema: schema, hash }];
 }
 
 const words = (text: string) => capText(printable(text), MAX_DESCRIPTION);

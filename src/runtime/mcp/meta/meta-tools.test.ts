@@ -161,6 +161,7 @@ verifies('R-92').test(
       name,
       description,
       inputSchema: { type: 'object', properties: Object.fromEntries(args.map((arg) => [arg, {}])) },
+      hash: name,
     });
     const tools = [
       tool('listIssues', 'Lists issues of a repository.', 'repository'),

@@ -93,6 +93,12 @@ function invokeTool(server: McpHandle, { suffix, check }: { suffix: string; chec
 function find(server: McpHandle, name: string): McpTool {
   const tool = server.tools.find((each) => each.name === name);
   if (tool) return tool;
+  if (server.suspended.includes(name)) {
+    throw new ReefError(
+      'tool_changed',
+      `${name} of ${server.name} is not what a person approved, so it cannot be used before they have looked at it: reef mcp approve ${server.name}`,
+    );
+  }
   const near = searchTools(server.tools, name, 5).map((each) => each.name);
   throw new ReefError('tool_unknown', `${server.name} has no tool ${name}; the nearest: ${near.join(', ')}`);
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/log.ts';
 import { unlessAborted } from '../../../base/wait.ts';
 import { Deaths } from '../../../child-servers/deaths.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import type { McpApprovals } from '../approval/approvals.ts';
 import { type ConnectDeps, connect } from '../connection/connect.ts';
 import {
   type AcquireOptions,
@@ -28,6 +29,7 @@ export interface McpPoolDeps extends ConnectDeps {
   pool: PoolSettings;
   clock: Clock;
   log: Pick<Logger, 'warn'>;
+  approvals: Pick<McpApprovals, 'admit'>;
   /** Reads mcp.json, for `reload`. */
   readSpecs(): Promise<ReadonlyMap<string, McpServerSpec>>;
 }
@@ -87,6 +89,7 @@ export class McpPool implements McpFactory {
     for (const entry of [...this.#entries.values()]) {
       const { spec, key } = entry.server;
       if (name !== undefined && spec.name !== name) continue;
+      entry.server.reapprove();
       const current = specs.get(spec.name);
       entry.isStale = current === undefined || serverKey(current) !== key;
       if (entry.isStale && entry.refs === 0) void this.#drop(entry);
@@ -110,6 +113,7 @@ export class McpPool implements McpFactory {
   #add(spec: McpServerSpec): Entry {
     this.#serial += 1;
     const server: Server = new Server(spec, {
+      admit: (what) => this.#deps.approvals.admit(what),
       connect: (what, how) => {
         this.#stats.spawned += 1;
         return connect(what, this.#deps, how);

@@ -86,6 +86,7 @@ const remoteSpec = (type: 'http' | 'sse', url: string): RemoteServerSpec => ({
   headers: { 'X-Token': 'none' },
   required: false,
   share: true,
+  start: { type, url, headers: ['X-Token'] },
 });
 
 verifies('R-37')

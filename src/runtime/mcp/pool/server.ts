@@ -1,4 +1,5 @@
 import { ReefError } from '../../../protocol/errors.ts';
+import type { ToolApprovals } from '../approval/approvals.ts';
 import type { ConnectOptions } from '../connection/connect.ts';
 import type { Connection } from '../connection/connection.ts';
 import {
@@ -11,6 +12,8 @@ import {
 } from '../factory.ts';
 
 export interface ServerDeps {
+  /** Rejects a server that would be started in a way that no person approved. */
+  admit(spec: McpServerSpec): Promise<ToolApprovals>;
   connect(spec: McpServerSpec, options: ConnectOptions): Promise<Connection>;
   /** Called when the server ended by itself. */
   died(): void;
@@ -31,7 +34,9 @@ export class Server implements McpHandle {
   #starting: Promise<Connection> | undefined;
   #reaping: Promise<void> = Promise.resolve();
   #hasRun = false;
-  #tools: readonly McpTool[] = [];
+  #offered: readonly McpTool[] = [];
+  #approvals: ToolApprovals | undefined;
+  #sifted: ReturnType<ToolApprovals['sift']> & { of?: readonly McpTool[] } = { tools: [], suspended: [] };
 
   constructor(spec: McpServerSpec, deps: ServerDeps) {
     this.spec = spec;
@@ -52,7 +57,26 @@ export class Server implements McpHandle {
   }
 
   get tools(): readonly McpTool[] {
-    return this.#connection?.tools() ?? this.#tools;
+    return this.#sift().tools;
+  }
+
+  get suspended(): readonly string[] {
+    return this.#sift().suspended.map(({ name }) => name);
+  }
+
+  /** Reads what a person has approved since. */
+  reapprove(): void {
+    this.#approvals?.reload();
+    this.#sifted = { tools: [], suspended: [] };
+  }
+
+  /** A server may change its tools at any time; each list is looked at once. */
+  #sift(): ReturnType<ToolApprovals['sift']> {
+    const offered = this.#connection?.tools() ?? this.#offered;
+    if (this.#approvals && this.#sifted.of !== offered) {
+      this.#sifted = { ...this.#approvals.sift(offered), of: offered };
+    }
+    return this.#sifted;
   }
 
   async call(tool: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<McpCallResult> {
@@ -88,10 +112,13 @@ export class Server implements McpHandle {
 
   async #start({ timeoutMs = START_TIMEOUT_MS }: AcquireOptions): Promise<Connection> {
     this.#refuse();
+    this.#approvals = await this.#deps.admit(this.spec);
     const connection = await this.#deps.connect(this.spec, { signal: this.#ending.signal, timeoutMs });
     this.#hasRun = true;
     this.#connection = connection;
     void connection.gone.then(() => this.#lost(connection));
+    this.#sift();
+    await this.#approvals.saved();
     return connection;
   }
 
@@ -109,7 +136,7 @@ export class Server implements McpHandle {
   }
 
   #lost(connection: Connection): void {
-    this.#tools = connection.tools();
+    this.#offered = connection.tools();
     this.#connection = undefined;
     if (this.#ending.signal.aborted) return;
     // Its child processes may live on, or the server has only closed its output.

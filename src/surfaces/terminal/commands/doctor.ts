@@ -13,6 +13,7 @@ import { type Check, examine } from '../../doctor/finding.ts';
 import { homeChecks, oldHomeCheck, socketCheck } from '../../doctor/home.ts';
 import { jobChecks } from '../../doctor/jobs.ts';
 import { machineChecks } from '../../doctor/machine.ts';
+import { mcpCheck } from '../../doctor/mcp.ts';
 import { projectChecks } from '../../doctor/project.ts';
 import { detectAll, userOf } from '../../doctor/ready-agents.ts';
 import { renderFindings } from '../../doctor/report.ts';
@@ -20,6 +21,7 @@ import { sizeChecks } from '../../doctor/sizes.ts';
 import { storeChecks } from '../../doctor/store.ts';
 import { worktreeChecks } from '../../doctor/worktrees.ts';
 import type { Cli, Command } from '../cli.ts';
+import { reviewServers } from './mcp-approve.ts';
 
 export const doctor: Command<{ fix?: true; deep?: true; sizes?: true }> = async (cli, _args, options) => {
   const { fix = false, deep = false, sizes = false } = options;
@@ -40,6 +42,7 @@ function checksFor(cli: Cli, deep: boolean): Check[] {
   const general = [
     ...machineChecks({ path: env.path, folder, sandboxMode: () => readConfig(env).sandbox.mode }),
     ...agentChecks({ detected, user: () => userOf(env, cwd) }),
+    mcpCheck(() => reviewServers(cli).reviews),
   ];
   if (home instanceof ReefError) return [...general, { name: 'home', look: () => Promise.reject(home) }];
   const client = cli.client();

@@ -64,6 +64,15 @@ export function declare(program: Command, run: Run): void {
     .option('--remove', 'take it out again')
     .option('--yes', 'do not ask');
   definer(run, () => import('../commands/mcp-install.ts'))(install, 'installMcp', 'reef mcp install claude');
+  const approving = definer(run, () => import('../commands/mcp-approve.ts'));
+  const listed = mcp.command('list').description('List your own MCP servers, and what of them is suspended');
+  approving(listed, 'listMcp', 'reef mcp list');
+  const approve = mcp
+    .command('approve')
+    .description('Show what changed of your own MCP servers and their tools, and ask whether you approve it')
+    .argument('[server]', 'its name in mcp.json (default: all)')
+    .option('--yes', 'approve what is shown, without asking');
+  approving(approve, 'approveMcp', 'reef mcp approve github');
   const host = program
     .command('host', { hidden: true })
     .description('Say where the daemon listens: asked over ssh by --on');
