@@ -48,6 +48,8 @@ const BUNDLED = [
   'yaml',
   'zod',
 ];
+/** Optional peers: only a fleet loads them, and says how to install them (src/fleet/load-package.ts). */
+const PEERS = ['@dbos-inc/dbos-sdk', 'pg'];
 const TESTS = String.raw`\.test\.ts$`;
 
 /** Matches files of the given rooms; a room is a folder or, like app.ts, one file. */
@@ -104,7 +106,7 @@ module.exports = {
       from: { path: '^(src|web|bin)/', pathNot: TESTS },
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
-        pathNot: `(^|/)node_modules/(${BUNDLED.join('|')})/`,
+        pathNot: `(^|/)node_modules/(${[...BUNDLED, ...PEERS].join('|')})/`,
       },
     },
     // Cycles of folders: scripts/tree.ts. The cruiser's own rule sees the tests beside the sources, and no subfolders.
@@ -122,6 +124,7 @@ module.exports = {
     only('parsers', ['context/lang'], ['web-tree-sitter', 'tree-sitter-[^/]+', '@tree-sitter-grammars/[^/]+']),
     only('tokenizer', ['base'], ['gpt-tokenizer']),
     only('database', ['store'], ['better-sqlite3', 'sqlite']),
+    only('postgres', ['fleet'], ['pg', '@dbos-inc/[^/]+']),
     only('command-line', ['programs', 'surfaces/terminal'], ['commander']),
   ],
   options: {

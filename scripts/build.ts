@@ -108,8 +108,8 @@ function thirdParty(names: string[]): string {
 const shared: BuildOptions = {
   cwd: ROOT,
   platform: 'node',
-  // Native code stays in the package it comes in.
-  external: [/^better-sqlite3$/],
+  // Native code stays in the package it comes in; what only a fleet needs is installed by those who have one.
+  external: [/^better-sqlite3$/, /^pg$/, /^@dbos-inc\//],
   // web-tree-sitter evaluates code for grammars that carry JavaScript; ours carry none.
   checks: { eval: false },
 };

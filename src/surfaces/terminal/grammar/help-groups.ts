@@ -10,7 +10,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Code:': ['code', 'state', 'conflicts'],
   'Talk to a model:': ['ask', 'chat', 'role', 'macro', 'agent', 'rag'],
   'Configure:': ['init', 'trust', 'grants', 'config', 'vault', 'mcp', 'completions'],
-  'Look after Reef:': ['demo', 'doctor', 'daemon', 'serve', 'token', 'host', 'acp', 'prune', 'help'],
+  'Look after Reef:': ['demo', 'doctor', 'daemon', 'serve', 'token', 'fleet', 'host', 'acp', 'prune', 'help'],
 };
 
 /** Of commands that only have others below them. The others bring their own. */
@@ -26,6 +26,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   rag: 'reef rag build docs ./docs',
   vault: 'reef vault add OPENAI_API_KEY',
   token: 'reef token rotate',
+  fleet: 'reef fleet init --database-url-file admin.url',
   daemon: 'reef daemon status',
 };
 
