@@ -253,7 +253,7 @@ export const errorTable = {
   analysis_protocol: final(502, 1, 'The server gave an invalid answer; please report it with the text shown.'),
   mcp_query: final(502, 1, 'The server refused the question; its message is above.'),
   not_a_worktree: final(400, 2, 'Name a checkout of this repository; `git worktree list` shows them all.'),
-  file_not_found: final(404, 4, 'Use a path from the root of the worktree; the nearest one is in the details.'),
+  file_not_found: final(404, 4, 'Name a file of the worktree; if one is spelt like it, the message says which.'),
   bad_arguments: final(400, 2, 'Correct the argument named.'),
   index_incomplete: passing(504, 1, 'Ask again in a few seconds, or without `require: complete`.'),
   parser_unavailable: final(500, 69, 'The parser or a grammar cannot be loaded; install Reef again.'),

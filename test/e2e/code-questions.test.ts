@@ -358,3 +358,22 @@ verifies('C-143').test('a person follows the uses of a definition from the comma
   expect(await ask('tests', 'roundPrice')).toMatchObject([{ name: 'sums are rounded', distance: 2 }]);
   expect(await ask('impact', 'roundPrice', '--depth', '1')).toHaveLength(1);
 });
+
+verifies('C-145').test('an answer names flags to whoever typed one, and fields to whoever filled one in', async () => {
+  const twice = 'export function twice(n) {\n  return n * 2;\n}\n';
+  const { id } = await worktree('twofold', { 'src/one.js': twice, 'src/two.js': twice });
+  const told = async (...args: string[]) => {
+    const { out, err } = await rig.reef('code', ...args, '--worktree', id);
+    return `${out}${err}`;
+  };
+  expect(await told('callers', 'twice')).toContain('Choose one with --file and --line.');
+  expect((await rig.json('code', 'callers', 'twice', '--worktree', id)).note).toContain('`file_path` and `line`');
+  expect(await told('callers', 'absent')).toContain('reef code find shows similar names.');
+  expect(await told('refs', 'twice', '--limit', '1')).toMatch(/1 of 2 shown: --cursor \S+ goes on/);
+  expect(await told('refs', 'twice', '--limit', '2001')).toContain('--limit: ');
+  expect(await told('explore', 'twice', '--budget', '10')).toContain('--budget: ');
+  expect(await told('callees', 'total')).toContain('roundPrice  called by total, line 2');
+  expect(await told('refs', 'two words')).toContain('reef code explore answers questions.');
+  expect(await told('outline', 'src/ones.js')).toContain('The nearest is src/one.js.');
+  expect(await told('outline', 'manual.pdf')).not.toContain('nearest is');
+});

@@ -32,16 +32,25 @@ const MAX_PAGE_TOKENS = 9_200;
 const ID_LENGTH = 12;
 const MOST_KEPT = { answers: 8, items: 100_000 };
 
+interface Kept {
+  whole: Whole<unknown>;
+  id: string;
+  question: string;
+  /** Of the tree. */
+  version: number;
+}
+
 /**
- * Keeps the last answers, so that the pages of one fit together even if more is known when the next page is asked for. An answer that
- * is no longer kept, because its server ended for example, is made again; the cursor tells whether it is still the same.
+ * Keeps the last answers. A complete one is given again while no file changes. The pages of one fit together, even if more is known
+ * when the next page is asked for. An answer that is no longer kept, because its server ended for example, is made again; the cursor
+ * tells whether it is still the same.
  */
 export class Pager {
-  readonly #kept = new Map<string, { whole: Whole<unknown>; id: string }>();
+  readonly #kept = new Map<string, Kept>();
 
   async place<W extends Whole<unknown>>({ question, cursor, make }: Asked<W>, view: View): Promise<Place<W>> {
     const key = JSON.stringify(question);
-    if (cursor === undefined) return this.#keep(key, await make(), view);
+    if (cursor === undefined) return this.#again<W>(key, view) ?? this.#keep(key, await make(), view);
     const [, id, at] = /^([0-9a-f]{12})-(\d{1,9})$/.exec(cursor) ?? [];
     const kept = this.#kept.get(`${key} ${id}`);
     const isSame = kept !== undefined && idOf(kept.whole, view) === id;
@@ -54,11 +63,19 @@ export class Pager {
     return { ...place, at: Number(at) };
   }
 
+  #again<W extends Whole<unknown>>(question: string, view: View): Place<W> | undefined {
+    for (const kept of this.#kept.values()) {
+      const isSame = kept.question === question && kept.version === view.version;
+      if (isSame && kept.whole.pending === 0) return { id: kept.id, at: 0, whole: kept.whole as W };
+    }
+    return undefined;
+  }
+
   #keep<W extends Whole<unknown>>(question: string, whole: W, view: View): Place<W> {
     const id = idOf(whole, view);
     const key = `${question} ${id}`;
     this.#kept.delete(key);
-    this.#kept.set(key, { whole, id });
+    this.#kept.set(key, { whole, id, question, version: view.version });
     for (const [oldest] of this.#kept) {
       if (oldest === key || !this.#isFull()) break;
       this.#kept.delete(oldest);

@@ -1,9 +1,12 @@
 import { basename, dirname, join, relative } from 'node:path';
-import { closest } from 'fastest-levenshtein';
+import { closest, distance } from 'fastest-levenshtein';
 import { refusePath, safeParts } from '../../../base/safe-path.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { lookAt } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
+
+/** A path that differs in more than one letter of so many is another. */
+const FAR = 3;
 
 /** A caller's path from the root of the worktree. A path that leads out, by its text or by a link, is refused. */
 export function pathInside(root: string, given: string): string {
@@ -24,10 +27,12 @@ export function fileNotFound(path: string, view: View): ReefError {
   });
 }
 
-/** The same name elsewhere, otherwise the most similar path. */
+/** The same name elsewhere, otherwise the most similar path, if it can be what was meant. */
 function nearest(path: string, view: View): string | undefined {
   const name = basename(path).toLowerCase();
   const same = view.paths.filter((each) => basename(each).toLowerCase() === name);
-  const pool = same.length > 0 ? same : view.paths.filter((each) => dirname(each) === dirname(path));
-  return closest(path, pool.length > 0 ? pool : view.paths) || undefined;
+  if (same.length > 0) return closest(path, same);
+  const beside = view.paths.filter((each) => dirname(each) === dirname(path));
+  const near = closest(path, beside.length > 0 ? beside : view.paths);
+  return near && distance(path, near) <= path.length / FAR ? near : undefined;
 }

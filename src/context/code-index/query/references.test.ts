@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
@@ -8,6 +9,7 @@ import type { CodeParser } from '../../lang/contract.ts';
 import { ParserPool } from '../../lang/parser-pool.ts';
 import { CodeIndex } from '../code-index.ts';
 import { explore } from '../explore/explore.ts';
+import { related } from '../relations/relations.ts';
 import { Classifier } from './classifier.ts';
 import { KeptClasses } from './kept-classes.ts';
 import { Pager } from './paging.ts';
@@ -105,6 +107,31 @@ verifies('C-144').test(
     const next = gated(open);
     const again = await references({ ...open, classifier: next.classifier, pager: new Pager() }, { name: 'shared' });
     expect([again.references, again.basis.complete, next.gate.begun]).toEqual([whole.references, true, 0]);
+  },
+);
+
+verifies('C-144').test(
+  'once complete, the same question has the same answer, at once, until a file changes; before, it says why it is not',
+  async () => {
+    const open = await openIndex(FILES);
+    const { gate, classifier } = gated(open);
+    const ask = (ms: number) =>
+      related({ ...open, classifier }, { tool: 'get_impact', args: { name: 'f1', depth: 3 } }, { ms });
+    const hasty = await ask(0);
+    expect([hasty.basis.complete, hasty.note]).toEqual([false, expect.stringContaining('ask again')]);
+    gate.open();
+    expect((await ask(20_000)).basis.complete).toBe(true);
+
+    const { index } = open;
+    const pager = new Pager();
+    let made = 0;
+    const place = async (pending: number) => {
+      const make = async () => ({ count: ++made, items: () => [], paths: ['src/f1.ts'], pending });
+      return (await pager.place({ question: ['f1'], cursor: undefined, make }, await index.view())).whole.count;
+    };
+    expect([await place(1), await place(0), await place(0)]).toEqual([1, 2, 2]);
+    writeFileSync(join(index.tree.checkout.toplevel, 'src/new.ts'), 'export const more = 1;\n');
+    expect(await place(0)).toBe(3);
   },
 );
 

@@ -103,7 +103,7 @@ async function wholeReferences(
 /** Why the same question may soon be answered better. */
 function unclassifiedNote(files: number): string | undefined {
   if (files === 0) return undefined;
-  return `${files} files are not classified yet, their places are lexical: ask again, or for a complete answer.`;
+  return `${files} files are not classified yet, their places are lexical: ask again, or with \`require: complete\`.`;
 }
 
 /** Reads the candidates for the places of the name: a sketch only says where to look. */

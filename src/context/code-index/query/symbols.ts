@@ -38,7 +38,9 @@ export async function getSymbol(
   const shown = fitting(symbols);
   // There is no cursor. An answer that leaves something out is not complete; the rest is asked for by file.
   const complete = pending === 0 && skipped === 0 && shown.length === symbols.length;
-  const isCut = shown.length < symbols.length && `${shown.length} of ${symbols.length} are shown: file_path chooses.`;
+  const isCut =
+    shown.length < symbols.length &&
+    `${shown.length} of ${symbols.length} are shown: choose a file with \`file_path\`.`;
   const isWider = owned.length === 0 && notOwned(written);
   const note = found.length === 0 ? similarTo(written, { index, names }, view) : isWider || isCut;
   const basis = await index.basis({ stage, complete, pending, skipped }, view);
@@ -86,7 +88,7 @@ export async function findSymbols(
   const symbols = owned.length > 0 ? owned : find({ ...written, owners: [] });
   const isWider = owned.length === 0 && symbols.length > 0 && written.owners.length > 0;
   const isCut = symbols.length === (args.limit ?? FOUND);
-  const note = isWider ? notOwned(written) : isCut ? 'There may be more: limit can be up to 50.' : undefined;
+  const note = isWider ? notOwned(written) : isCut ? 'There may be more: raise `limit`, up to 50.' : undefined;
   const grounds = { pending: index.pending, skipped: index.unparsable(view) };
   return {
     symbols: fitting(symbols),

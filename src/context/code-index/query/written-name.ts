@@ -28,7 +28,7 @@ export async function nameIn(index: CodeIndex, view: View, text: string): Promis
   if (written) return written;
   const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
   const advice = 'Give one name, alone or behind its class or module: total, Cart.total, cart::total.';
-  const otherwise = 'code_search finds words, explore_code answers questions.';
+  const otherwise = '`code_search` finds words, `explore_code` answers questions.';
   throw new ReefError('bad_arguments', `name: ${shown} is not a name. ${advice} ${otherwise}`, {
     details: { field: 'name' },
   });

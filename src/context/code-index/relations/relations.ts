@@ -107,16 +107,14 @@ class UseWalk {
     const steps = this.#tool === 'get_callees' ? await this.#callees(targets) : await this.#reach(targets, args.depth);
     const items = (await Promise.all(steps.map((step) => this.#told(step)))).filter((item) => item !== undefined);
     items.sort(inOrder);
-    const cut = this.#isCut
-      ? 'There is more than was followed in time: ask again, or with a smaller depth.'
-      : undefined;
+    const pending = this.#counts.pending + this.#sources.unparsed.size;
     return {
       count: items.length,
       items: (from, to) => items.slice(from, to),
       paths: [...new Set(items.map(({ file_path }) => file_path))],
       ...this.#counts,
-      pending: this.#counts.pending + Number(this.#isCut) + this.#sources.unparsed.size,
-      note: [note, cut].filter(Boolean).join(' ') || undefined,
+      pending: pending + Number(this.#isCut),
+      note: [note, lateNote(pending, this.#isCut)].filter(Boolean).join(' ') || undefined,
     };
   }
 
@@ -133,12 +131,12 @@ class UseWalk {
     const owned = ownedBy(found, written.owners);
     const targets = (owned.length > 0 ? owned : found).filter(isMeant);
     if (targets.length === 0)
-      return { targets, note: `Nothing here is called ${written.name}: reef code find shows similar names.` };
+      return { targets, note: `Nothing here is called ${written.name}: \`find_symbols\` shows similar names.` };
     const isWider = owned.length === 0 && notOwned(written);
     const places = targets.map(({ file, definition }) => `${file.path}:${definition.line}`);
     const isSeveral =
       targets.length > 1 &&
-      `About ${targets.length} definitions: ${places.slice(0, 5).join(', ')}. file_path and line choose one.`;
+      `About ${targets.length} definitions: ${places.slice(0, 5).join(', ')}. Choose one with \`file_path\` and \`line\`.`;
     return { targets, note: [isWider, isSeveral].filter(Boolean).join(' ') || undefined };
   }
 
@@ -215,6 +213,14 @@ class UseWalk {
     const name = title ?? path.slice(path.lastIndexOf('/') + 1);
     return { id: path, name, symbol_type: 'module', file_path: path, line: first, signature: '', ...common };
   }
+}
+
+/** Why the same question may soon be answered better. */
+function lateNote(files: number, isCut: boolean): string | undefined {
+  if (isCut) return 'There is more than was followed in time: ask again, or with a smaller `depth`.';
+  return files === 0
+    ? undefined
+    : `${files} files were not looked at in time: ask again, or with \`require: complete\`.`;
 }
 
 function inOrder(one: RelatedSymbol, other: RelatedSymbol): number {

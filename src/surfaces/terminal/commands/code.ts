@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import { checkoutOf, findRepository } from '../../../base/home.ts';
 import type { CodeQuery } from '../../../protocol/code-operations.ts';
+import { ReefError } from '../../../protocol/errors.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
-import { codeAnswer, indexReport } from '../../render/code.ts';
+import { errorBody } from '../../client/request.ts';
+import { codeAnswer, indexReport, namedIn } from '../../render/code.ts';
 import { type Cli, type Command, operationCommand } from '../cli.ts';
 
 interface CodeOptions {
@@ -21,6 +23,23 @@ interface CodeOptions {
   complete?: true;
 }
 
+/** What a person types for the field of a tool, or for a tool. */
+const TYPED: Record<string, string> = {
+  file_path: '--file',
+  budget_tokens: '--budget',
+  symbol_type: '--type',
+  include_text: '--text',
+  include_source: '--source',
+  'require: complete': '--complete',
+  find_symbols: 'reef code find',
+  get_symbol_references: 'reef code refs',
+  code_search: 'reef code search',
+  explore_code: 'reef code explore',
+};
+const FLAGS = new Set(['limit', 'cursor', 'line', 'depth', 'glob', 'worktree']);
+
+const typed = (field: string) => TYPED[field] ?? (FLAGS.has(field) ? `--${field}` : field);
+
 /** A question about the code of the checkout around the current folder, unless another worktree is named. */
 function question<N extends CodeQuery>(
   name: N,
@@ -30,7 +49,20 @@ function question<N extends CodeQuery>(
     const require = options.complete && 'complete';
     return { ...toInput(args, options, cli), require, worktree: worktreeOf(cli, options) } as never;
   };
-  return operationCommand(name, input, (answer, style) => codeAnswer(name, answer, style));
+  const ask: Command<CodeOptions> = operationCommand(name, input, (answer, style) =>
+    codeAnswer(name, answer, { ...style, names: typed }),
+  );
+  return (cli, args, options) => ask(cli, args, options).catch((error: unknown) => Promise.reject(inFlags(error)));
+}
+
+/** A refusal names fields; who typed flags is told which of them to correct. */
+function inFlags(error: unknown): unknown {
+  const { code, message, details } = errorBody(error).error;
+  if (code === 'bad_arguments') return new ReefError(code, namedIn(message, typed), { cause: error });
+  if (!Array.isArray(details?.fields)) return error;
+  const fields = details.fields as { field: string; message: string }[];
+  const told = fields.map((each) => `${typed(each.field)}: ${each.message}`).join('; ');
+  return new ReefError('bad_request', told, { details, cause: error });
 }
 
 export const outline = question('get_file_outline', ([file = ''], _options, cli) => ({
