@@ -1,4 +1,5 @@
 import { ReefError } from '../protocol/errors.ts';
+import type { Job } from '../protocol/jobs.ts';
 import type { Caller } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Store } from '../store/store.ts';
@@ -8,7 +9,7 @@ import type { JobRuntime } from './job-runtime.ts';
 export function findJob(store: Store, id: string, caller: Caller): JobRecord<JobRuntime> {
   const record = store.jobs.get<JobRuntime>(completeId(store, id));
   if (!record) throw new ReefError('job_not_found', `there is no job "${id}"`);
-  if (!isTheirs(store, record, caller))
+  if (!isTheirs(store, record.job, caller))
     throw new ReefError('not_yours', `job ${record.job.id} is not a child of yours`);
   return record;
 }
@@ -24,12 +25,12 @@ function completeId(store: Store, id: string): string {
 }
 
 /** People see every job; a job sees itself and what descends from it. */
-export function isTheirs(store: Store, record: JobRecord<JobRuntime>, caller: Caller): boolean {
+export function isTheirs(store: Store, job: Pick<Job, 'id' | 'parentId'>, caller: Caller): boolean {
   if (caller.jobId === undefined) return true;
-  let current: JobRecord<JobRuntime> | undefined = record;
+  let current: Pick<Job, 'id' | 'parentId'> | undefined = job;
   while (current) {
-    if (current.job.id === caller.jobId) return true;
-    current = current.job.parentId === undefined ? undefined : store.jobs.get<JobRuntime>(current.job.parentId);
+    if (current.id === caller.jobId) return true;
+    current = current.parentId === undefined ? undefined : store.jobs.get(current.parentId)?.job;
   }
   return false;
 }

@@ -7,6 +7,7 @@ import type { JobView } from '../protocol/job-operations.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
+import { EndedJobs } from './ended-jobs.ts';
 import { findJob, isTheirs } from './find-job.ts';
 import { countGoingOn, GoingOn } from './goes-on.ts';
 import { askAboutHost, hostAnswer } from './hosts.ts';
@@ -46,9 +47,11 @@ const GO_ON = 'Continue where you left off.';
 export class JobManager implements JobCore {
   readonly #deps: ManagerDeps;
   readonly #goingOn: GoingOn;
+  readonly #ended: EndedJobs;
 
   constructor(deps: ManagerDeps) {
     this.#deps = deps;
+    this.#ended = new EndedJobs(deps.storage.store);
     const resume = ({ id, launch }: Job) => this.resume({ id, key: `goes on ${launch}` }, REEF);
     this.#goingOn = new GoingOn({ ...deps.storage, log: deps.log, resume });
     deps.runner.whenOver((id) => void this.settle(id));
@@ -73,11 +76,11 @@ export class JobManager implements JobCore {
   }
 
   async status(request: OperationRequest<'status'>, caller: Caller): Promise<OperationOutput<'status'>> {
-    const { jobs } = this.#deps.storage.store;
+    const { store } = this.#deps.storage;
     if (request.id !== undefined) return { jobs: [this.#view(this.#find(request.id, caller))] };
-    const all = [...jobs.live<JobRuntime>(), ...jobs.lastEnded<JobRuntime>(COMPLETED_KEPT)];
-    const theirs = all.filter((record) => isTheirs(this.#deps.storage.store, record, caller));
-    return { jobs: theirs.map((record) => this.#view(record)) };
+    const live = store.jobs.live<JobRuntime>().filter(({ job }) => isTheirs(store, job, caller));
+    const ended = this.#ended.last(COMPLETED_KEPT).filter((job) => isTheirs(store, job, caller));
+    return { jobs: [...live.map((record) => this.#view(record)), ...ended] };
   }
 
   async send(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
@@ -120,7 +123,7 @@ export class JobManager implements JobCore {
 
   async wait(request: OperationRequest<'wait'>, caller: Caller, signal: AbortSignal): Promise<OperationOutput<'wait'>> {
     const { store } = this.#deps.storage;
-    const active = store.jobs.live<JobRuntime>().filter((record) => isTheirs(store, record, caller));
+    const active = store.jobs.live<JobRuntime>().filter(({ job }) => isTheirs(store, job, caller));
     const named = request.ids.map((id) => this.#find(id, caller));
     const meant = named.length > 0 ? named : active.filter(({ job }) => job.id !== caller.jobId);
     const ids = meant.map(({ job }) => job.id);
@@ -190,7 +193,7 @@ export class JobManager implements JobCore {
     const questions = store.questions.open().flatMap(({ jobId, question: shown, askedAt }) => {
       const record = store.jobs.get<JobRuntime>(jobId);
       const question = whole === undefined ? shown : wholeOf(store, { jobId, question: shown }, whole);
-      if (!question || !record || !isTheirs(store, record, caller)) return [];
+      if (!question || !record || !isTheirs(store, record.job, caller)) return [];
       const { agent, task, cwd } = record.job;
       return [{ ...question, jobId, agent, task, cwd, askedAt }];
     });

@@ -22,7 +22,8 @@ export function viewJob(store: Store, record: JobRecord<JobRuntime>, liveness?: 
   const { job, runtime } = record;
   const questions = isLive(job.status) ? store.questions.unclosedOf(job.id).filter((row) => row.state === 'open') : [];
   const tail = store.events.tail(job.id, LOOK_BACK);
-  const goesOn = store.blocks.get(job.id) ? undefined : goesOnAt(job);
+  const time = goesOnAt(job);
+  const goesOn = time && store.blocks.get(job.id) ? undefined : time;
   return {
     ...job,
     ...(goesOn && { goesOnAt: goesOn.toISOString() }),

@@ -15,7 +15,7 @@ import { type Halt, haltVerbSchema } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import { isOfBudget } from '../workflow/runs/block-agents.ts';
 import type { RunOperations } from '../workflow/runs/operations.ts';
-import { blockOf, findRun, findTheirRun, jobsAbove, type RunSpec, type StoredRun } from '../workflow/runs/spec.ts';
+import { blockOf, findRun, findTheirRun, jobsAbove, type StoredRun } from '../workflow/runs/spec.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import { titleOf } from '../worktrees/queue.ts';
@@ -56,14 +56,10 @@ export function createJobOperations(deps: JobOperationsDeps): JobCore {
   };
 }
 
-function asTasked<T extends { jobs: JobView[] }>({ store }: JobOperationsDeps, found: T): T {
-  return { ...found, jobs: found.jobs.map((job) => ({ ...job, task: taskOf(store, job) })) };
-}
-
 /** What a person asked for. A job of a block shows the task of its run, not the prompt made of it; `calls` shows that. */
-function taskOf(store: Store, { id, task }: { id: string; task: string }): string {
-  const block = store.blocks.get(id);
-  return (block && store.runs.get<RunSpec>(block.runId)?.doc.task) ?? task;
+function asTasked<T extends { jobs: JobView[] }>({ store }: JobOperationsDeps, found: T): T {
+  const tasks = store.blocks.tasks(found.jobs.map(({ id }) => id));
+  return { ...found, jobs: found.jobs.map((job) => ({ ...job, task: tasks.get(job.id) ?? job.task })) };
 }
 
 /** An id means that worktree, for a job only its own; for a person also a title or a folder. Any other name means a new one; an empty name takes that of the task. */
@@ -111,7 +107,7 @@ async function inbox(
     const at = blockOf(store, question.jobId);
     if (!at) return [question];
     const isForReef = at.jobId === question.jobId && isOfBudget(question);
-    const task = taskOf(store, { id: question.jobId, task: question.task });
+    const task = store.blocks.tasks([question.jobId]).get(question.jobId) ?? question.task;
     return isForReef ? [] : [{ ...question, task, runId: at.runId, block: at.block }];
   });
   if (request.whole !== undefined) return { questions, notices: [] };

@@ -11,8 +11,12 @@ export function withoutColours(text: string): string {
   return text.replace(COLOUR, '');
 }
 
+/** Most text, where none of the tables of Unicode has to be asked. */
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
+
 /** Text of others on its way to a terminal: whatever acts on the terminal or hides itself becomes visible. */
 export function printable(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text.replaceAll('\r\n', '\n').replace(EMOJI_STYLE, '').replace(UNSAFE, visible);
 }
 

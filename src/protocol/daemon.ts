@@ -34,7 +34,11 @@ export interface DoorInfo {
 export const PERSON_HEADER = 'x-reef-person';
 export const CLIENT_HEADER = 'x-reef-client';
 
+/** The protocol a connection changes to when an MCP server asks for a line of its own. */
+export const TOOL_LINE = 'reef-tools';
+
 export const routes = {
+  tools: '/v1/tools',
   operation: (name: string) => `/v1/op/${name}`,
   daemon: '/v1/daemon',
   stop: '/v1/daemon/stop',

@@ -46,6 +46,14 @@ export class BlockTable {
     return row && toBlockJob(row);
   }
 
+  /** What the runs of these jobs were asked to do, where they have one. */
+  tasks(jobIds: readonly string[]): Map<string, string> {
+    const sql = `SELECT job_id AS jobId, doc ->> '$.task' AS task FROM block_job JOIN run ON run.id = run_id
+      WHERE job_id IN (SELECT value FROM json_each(?))`;
+    const rows = this.#sql<{ jobId: string; task: string }>(sql).all(JSON.stringify(jobIds));
+    return new Map(rows.map(({ jobId, task }) => [jobId, task]));
+  }
+
   ofRun(runId: string): BlockJob[] {
     return this.#sql<Row>(`${SELECT} WHERE run_id = ? ORDER BY job_id`).all(runId).map(toBlockJob);
   }

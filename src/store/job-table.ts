@@ -29,9 +29,15 @@ export const LIVE = "status IN ('queued', 'running', 'awaiting_input', 'paused')
 
 export class JobTable {
   readonly #sql: Sqlite['prepare'];
+  #tellWrite: (id: string) => void = () => {};
 
   constructor({ prepare }: Sqlite) {
     this.#sql = prepare;
+  }
+
+  /** Who keeps something of a job in memory hears of every write, also of one that is rolled back. */
+  onWrite(tell: (id: string) => void): void {
+    this.#tellWrite = tell;
   }
 
   insert<R>({ job, runtime }: JobRecord<R>, key?: string): void {
@@ -44,6 +50,7 @@ export class JobTable {
   update<R>({ job, runtime }: JobRecord<R>, endedSeq: number | null): void {
     const sql = 'UPDATE job SET status = ?, ended_seq = ?, doc = ?, runtime = ? WHERE id = ?';
     this.#sql(sql).run(job.status, endedSeq, JSON.stringify(job), JSON.stringify(runtime), job.id);
+    this.#tellWrite(job.id);
   }
 
   get<R>(id: string): JobRecord<R> | undefined {
@@ -91,6 +98,14 @@ export class JobTable {
       'SELECT status, count(*) AS n FROM job GROUP BY status',
     ).all();
     return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+  }
+
+  /** Newest first, as `lastEnded`. */
+  lastEndedIds(count: number): string[] {
+    const sql = 'SELECT id FROM job WHERE ended_seq IS NOT NULL ORDER BY ended_seq DESC LIMIT ?';
+    return this.#sql<{ id: string }>(sql)
+      .all(count)
+      .map(({ id }) => id);
   }
 
   lastEnded<R>(count: number): JobRecord<R>[] {

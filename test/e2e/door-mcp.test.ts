@@ -76,3 +76,30 @@ verifies('U-24', 'U-10').test('what /mcp offers is what `reef mcp` offers', asyn
     ]);
   }
 });
+
+verifies('U-10', 'Q-31').test(
+  'a client of `reef mcp` reads on when its daemon was killed, between two calls and during one',
+  async () => {
+    world = makeWorld();
+    const env = Object.fromEntries(Object.entries(world.env).map(([key, value]) => [key, value ?? '']));
+    const client = keep(new Client({ name: 'editor', version: '1' }));
+    await client.connect(
+      new StdioClientTransport({ command: process.execPath, args: [REEF, 'mcp'], cwd: world.repository, env }),
+    );
+    const agent = world.script('asks', [{ ask: { question: 'Which?' } }, { say: 'Done.' }]);
+    world.configure({ reef: { agents: { [agent]: {} } } });
+    const { agentId } = await world.client.call('spawn', { agent, task: 'ask' });
+    await world.until(agentId, ({ status }) => status === 'awaiting_input');
+    const seen = async () => {
+      const { value } = await call(client, 'status', {});
+      return (value as { jobs: { id: string }[] }).jobs.map(({ id }) => id);
+    };
+    expect([await seen(), await seen()]).toEqual([[agentId], [agentId]]);
+    await world.killDaemon();
+    expect([await seen(), await seen()]).toEqual([[agentId], [agentId]]);
+    const waited = call(client, 'wait', { ids: [agentId], until: ['done'] });
+    await world.killDaemon();
+    await world.client.call('send', { id: agentId, text: 'this one' });
+    expect((await waited).value).toMatchObject({ met: true, jobs: [{ id: agentId, status: 'completed' }] });
+  },
+);

@@ -18,7 +18,7 @@ import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Core } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
 import { keyFile } from '../../surfaces/http/credential.ts';
-import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
+import { isPortFree, type LineOfClient, serveSocket } from '../../surfaces/http/server.ts';
 import { DoorKeeper } from './door-keeper.ts';
 import { lockOrLeave, prepareHome } from './home.ts';
 import { watchHome } from './home-watch.ts';
@@ -95,7 +95,9 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   const page = () => ({ repository: basename(folder), folder, version, lastSeq: app.news.lastSeq() });
   const { news, figures } = app;
   const door = new DoorKeeper({ home, env, log, core, audit, by: OWNER.by, info: page, news, figures });
-  const server = await serveSocket({ path: home.socket, core, caller: OWNER, credential, daemon, log, audit });
+  const tools = (line: LineOfClient) =>
+    void import('../../surfaces/mcp/tool-line.ts').then(({ serveToolLine }) => serveToolLine({ core, audit, ...line }));
+  const server = await serveSocket({ path: home.socket, core, caller: OWNER, credential, daemon, tools, log, audit });
   await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
   log.info('the daemon is up', { pid: process.pid, version });
   void door.reopen();

@@ -12,6 +12,7 @@ import {
 import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { type Exchange, exchange, NobodyListens } from './request.ts';
+import { openToolLine, type ToolLine } from './tool-line.ts';
 
 /** An optional field may be undefined: JSON leaves it out. */
 export type Sent<T> = { [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K] };
@@ -28,6 +29,8 @@ export interface Client {
   /** Asks the daemon to end; false when none listened. */
   stop(killJobs: boolean): Promise<boolean>;
   attach(id: string): Promise<AttachInfo>;
+  /** A line for the reading tools of the MCP client of this name. Never starts a daemon. Absent where there is none. */
+  toolLine?(client: string): Promise<ToolLine | undefined>;
   /** Starts a daemon when none listens. */
   door(asked: Sent<DoorAsk>): Promise<DoorInfo>;
 }
@@ -102,6 +105,7 @@ export function connect({ socket, surface, startDaemon, credential }: Connection
       (await ifRunning({ method: 'GET', path: routes.daemon, isRepeatable: true, signal })) as DaemonInfo | undefined,
     stop: async (killJobs) =>
       (await ifRunning({ method: 'POST', path: routes.stop, body: { killJobs } })) !== undefined,
+    ...(surface === 'mcp' && { toolLine: (client: string) => openToolLine(socket, client) }),
     attach: async (id) => (await orStart({ method: 'GET', path: routes.attach(id) })) as AttachInfo,
     door: async (asked) => (await orStart({ method: 'POST', path: routes.door, body: asked })) as DoorInfo,
   };

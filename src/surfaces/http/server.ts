@@ -1,6 +1,6 @@
 import { lstat, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createTcpServer, type Server as SocketListener } from 'node:net';
+import { createServer as createTcpServer, type Socket, type Server as SocketListener } from 'node:net';
 import type { Logger } from '../../base/log.ts';
 import {
   type AttachInfo,
@@ -20,6 +20,7 @@ import { isSameKey } from './credential.ts';
 import { readJson } from './json-body.ts';
 import { operate, refuseUser } from './operate.ts';
 import { refuse, respond, untilGone } from './response.ts';
+import { UpgradedLines } from './upgrade.ts';
 
 export interface SocketServerOptions {
   path: string;
@@ -36,8 +37,18 @@ export interface SocketServerOptions {
     /** Opens, closes or describes the door over TCP. It reads what is asked itself. */
     door(asked: unknown): Promise<DoorInfo>;
   };
+  /** Serves the reading tools of an MCP client on a connection of its own. Absent: nobody is given one. */
+  tools?(line: LineOfClient): void;
   log: Pick<Logger, 'error'>;
   audit(entry: AuditEntry): void;
+}
+
+export interface LineOfClient {
+  socket: Socket;
+  caller: { by: string; surface: 'mcp' };
+  /** Counts a call among all others; false when it is one too many. */
+  begin(): boolean;
+  end(): void;
 }
 
 export interface SocketServer {
@@ -58,6 +69,9 @@ export async function serveSocket(options: SocketServerOptions): Promise<SocketS
     } else refuse(response, new ReefError('daemon_busy', 'The daemon answers too many calls at once'));
   });
   const connections = new Connections(server);
+  const lines = new UpgradedLines();
+  if (options.tools)
+    server.on('upgrade', (request, socket: Socket) => openLine(options, { request, socket }, { connections, lines }));
   await listenAt(server, options.path);
   return {
     close: () =>
@@ -69,8 +83,24 @@ export async function serveSocket(options: SocketServerOptions): Promise<SocketS
         });
         closing.abort(new ReefError('daemon_unavailable', 'The daemon is ending'));
         server.closeIdleConnections();
+        lines.close();
       }),
   };
+}
+
+function openLine(
+  { tools, caller }: SocketServerOptions,
+  { request, socket }: { request: IncomingMessage; socket: Socket },
+  { connections, lines }: { connections: Connections; lines: UpgradedLines },
+): void {
+  const line = lines.accept(request, socket);
+  if (!line) return;
+  tools?.({
+    socket: line,
+    caller: { by: clientOf(request) ?? caller.by, surface: 'mcp' },
+    begin: () => connections.begin(line, false),
+    end: () => connections.end(),
+  });
 }
 
 interface Call {

@@ -13,19 +13,27 @@ const MAX_LINE_BYTES = 8 * 1_048_576;
 export class ProtocolLines extends Transform {
   readonly #lines: LineSplitter;
 
-  constructor(reply: (message: object) => void) {
+  /** `take` is shown each message first, and keeps those that it answers itself. */
+  constructor(reply: (message: object) => void, take: (value: unknown, text: string) => boolean = () => false) {
     super();
     const refuse = (refusal: Refusal) => reply({ jsonrpc: '2.0', ...refusal });
     this.#lines = new LineSplitter({
       longest: MAX_LINE_BYTES,
       onLine: (line) => {
         const text = line.trim();
-        const refusal = refusalOf(text);
+        const value = parsed(text);
+        if (value !== undefined && take(value, text)) return;
+        const refusal = refusalOf(text, value);
         if (refusal) refuse(refusal);
-        else if (text !== '') this.push(`${text}\n`);
+        else if (text !== '') this.pass(text);
       },
       onTooLong: () => refuse(TOO_LONG),
     });
+  }
+
+  /** On to the server, unless the client has gone. */
+  pass(text: string): void {
+    if (!this.destroyed && !this.writableEnded) this.push(`${text}\n`);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -65,14 +73,18 @@ interface Refusal {
 
 const TOO_LONG: Refusal = { error: { code: INVALID_REQUEST, message: `A message is over ${MAX_LINE_BYTES} bytes` } };
 
-function refusalOf(text: string): Refusal | undefined {
-  if (text === '') return undefined;
-  let value: unknown;
+/** Undefined, which no JSON is, where it is none. */
+function parsed(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    return { error: { code: PARSE_ERROR, message: 'Not JSON' } };
+    return undefined;
   }
+}
+
+function refusalOf(text: string, value: unknown): Refusal | undefined {
+  if (text === '') return undefined;
+  if (value === undefined) return { error: { code: PARSE_ERROR, message: 'Not JSON' } };
   try {
     parseJSONRPCMessage(value);
     return undefined;

@@ -21,8 +21,10 @@ import { renderError } from '../render/error.ts';
 import { createStyle } from '../render/style.ts';
 import { answerOf, askPerson, canAsk, clientName } from './agreement.ts';
 import { Paced, ProtocolLines } from './protocol-lines.ts';
-import { resultSchema, slimResult } from './slim.ts';
-import { asTools, textOf } from './text.ts';
+import { ShortWay } from './short-way.ts';
+import { resultSchema } from './slim.ts';
+import { asTools } from './text.ts';
+import { type ToolResult, toolResult } from './tool-result.ts';
 
 /** What a client may tell its user before the call. `acts`: the agent may change files. */
 const ANNOTATIONS: Record<OperationEffect, object> = {
@@ -87,7 +89,6 @@ export function createMcpServer(
 
 /** The only one that the SDK asks for. */
 const DRAFT = { target: 'draft-2020-12' } as const;
-const REST = 'the structured result, or a smaller limit';
 
 interface Serving {
   client: Pick<Client, 'call'>;
@@ -108,7 +109,7 @@ async function answer(
       .call(name, call.input as never, {
         signal: context.mcpReq.signal,
         // Two sessions of one program in one folder are one client: it may start this server anew at any time.
-        ...(served.user === 'client' && { client: `${clientName(server, context)} in ${served.folder}` }),
+        ...(served.user === 'client' && { client: inFolder(clientName(server, context), served) }),
         ...(agreed === 'yes' && { isAgreed: true }),
       })
       .catch(async (error: unknown) => {
@@ -119,10 +120,7 @@ async function answer(
         throw error;
       });
     if (isInputRequiredResult(output)) return output;
-    return {
-      content: [{ type: 'text', text: asTools(textOf(name, output as never, { now: new Date(), rest: REST })) }],
-      structuredContent: slimResult(name, output as never),
-    };
+    return toolResult(name, output as never) as CallToolResult & ToolResult;
   } catch (error) {
     const body = errorBody(error);
     const said = renderError(body, createStyle({ colour: false, width: 120, now: new Date() }));
@@ -132,6 +130,8 @@ async function answer(
     return { isError: true, content: [{ type: 'text', text: text + no }] };
   }
 }
+
+const inFolder = (client: string, { folder }: Served) => `${client} in ${folder}`;
 
 /** A folder is meant as the client sees it, and `worktree: true` is a new one named after the task. */
 function ofClient(args: unknown, folder: string): unknown {
@@ -170,13 +170,27 @@ export async function serveMcp(open: () => Client, { stdin, stdout, tools, ...se
   const client: Pick<Client, 'call'> = {
     call: async (operation, input, options) => open().call(operation, input, options),
   };
-  const lines = new ProtocolLines((message) => stdout.write(`${JSON.stringify(message)}\n`));
+  let server: McpServer | undefined;
+  const short = new ShortWay({
+    open: async (name) => (served.user === 'client' ? open().toolLine?.(inFolder(name, served)) : undefined),
+    client: () => server?.server.getClientVersion()?.name,
+    prepare: (args) => ofClient(args, served.folder),
+    stdout,
+    pass: (text) => lines.pass(text),
+  });
+  const reply = (message: object) => stdout.write(`${JSON.stringify(message)}\n`);
+  const lines = new ProtocolLines(reply, (value, text) => short.take(value, text));
   const messages = new Paced(stdout);
   void pipeline(stdin, lines, messages).catch(() => {}); // the client went away
-  const handle = serveStdio(() => createMcpServer(client, served, tools), {
+  const make = () => {
+    server = createMcpServer(client, served, tools);
+    return server;
+  };
+  const handle = serveStdio(make, {
     transport: new StdioServerTransport(messages, stdout),
     onerror: () => {}, // already answered
   });
   await finished(messages, { writable: false }).catch(() => {});
+  await short.close();
   await handle.close();
 }

@@ -5,9 +5,14 @@ import type { Style } from './style.ts';
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 const COMBINING = /\p{M}/u;
+/** Each character of it takes one column. */
+const NARROW = /^[\x20-\x7e]*$/;
+/** So are most cells: words with one blank between them. */
+const PLAIN_LINE = /^(?:[\x21-\x7e] ?)*(?<! )$/;
 const GAP = '  ';
 
 export function displayWidth(text: string): number {
+  if (NARROW.test(text)) return text.length;
   let width = 0;
   for (const character of text) width += widthOf(character);
   return width;
@@ -20,6 +25,7 @@ function widthOf(character: string): number {
 
 /** One line of at most `width` columns. A cut is marked with `…`. */
 export function oneLine(text: string, width: number): string {
+  if (PLAIN_LINE.test(text)) return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
   const line = printable(text).replace(/\s+/g, ' ').trim();
   if (displayWidth(line) <= width) return line;
   let kept = '';
