@@ -165,6 +165,8 @@ export type Effect =
 export interface AskedQuestion extends ReefQuestion {
   /** A tool of Reef's own server: the job's socket decides what it may do, so nobody is asked. */
   isOwnTool?: boolean;
+  /** It changes nothing, says a server that a person put in effect. */
+  onlyReads?: boolean;
   /** The adapter could not keep all of it, so nobody can be shown what they would allow. */
   isCut?: boolean;
   /** What is asked for. Absent: whoever allows it for longer allows this tool with these very arguments. */

@@ -82,6 +82,7 @@ function savedAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefin
   if (tx.runtime.spent) return undefined;
   if (asked.isOwnTool) return 'own_tool';
   if (tx.job.yes) return 'yes';
+  if (asked.onlyReads) return 'read_only_tool';
   if (tx.runtime.isWalled && staysInside(tx.job, asked)) return 'sandbox';
   return savedGrant(tx, grantFor(tx.job, asked));
 }
@@ -97,6 +98,7 @@ function toQuestion(
     secret = false,
     choices,
     isOwnTool: _,
+    onlyReads: _onlyReads,
     wants: _wants,
     isCut: _isCut,
     ...rest

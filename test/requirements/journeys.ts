@@ -18,8 +18,7 @@ export const journeys = page('journeys', {
   'J-20': {
     from: '+',
     says: 'grants are shown in words before they are given, and a sandbox asks less',
-    status: 'todo',
-    because: 'grants say in words what they cover, and in a sandbox edits and commands are not asked about; read-only tools of MCP servers still are, as Claude Code asks without saying which tools only read',
+    status: 'done',
   },
   'J-21': { from: '+', says: 'whatever is paused or waits says so and when it goes on', status: 'done' },
   'J-22': { from: '+', says: 'an ended task gives its place back, and settings take effect without a restart', status: 'done' },

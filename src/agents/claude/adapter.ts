@@ -3,6 +3,7 @@ import { badLine, warning } from '../adapter-effects.ts';
 import { resumeTime } from '../provider-answer.ts';
 import { command, description, terminal } from './command.ts';
 import { encode } from './encode.ts';
+import { askForHints, isOfHints, isOwnTool, onlyReads, readHints } from './mcp-hints.ts';
 import { ackMessage, readAssistant, readUser } from './message-lines.ts';
 import { finish, usageOf, verdictOf } from './outcome.ts';
 import { questionsOf } from './question.ts';
@@ -89,7 +90,10 @@ const readControlRequest = reader('a request', controlRequestLine, (draft, { req
   const toolUse = wish.tool_use_id ?? null;
   const plan = state.plan !== null && state.plan.id === toolUse ? state.plan.text : undefined;
   state.asked = remember(state.asked, { requestId, toolUse, isAnswered: false });
-  effects.push({ do: 'ask', requestId, questions: questionsOf(wish, plan) });
+  const { tool_name: tool } = wish;
+  const reads = onlyReads(state, tool);
+  effects.push({ do: 'ask', requestId, questions: questionsOf(wish, { plan, reads }) });
+  if (tool.startsWith('mcp__') && !isOwnTool(tool) && reads === undefined) askForHints(draft);
 });
 
 /** Answered at once, so that Claude never waits for what nobody will answer. */
@@ -104,7 +108,7 @@ const readCancel = reader('a withdrawal', cancelLine, (draft, { request_id }) =>
   draft.effects.push({ do: 'withdraw', requestId, by: 'agent' });
 });
 
-/** The only request Reef makes is to interrupt. */
+/** The requests that Reef makes: to interrupt, and to say what the tools of servers do. */
 const readControlResponse = reader('a response', controlResponseLine, (draft, { response }) => {
   const { state, effects } = draft;
   const messageId = String(response.request_id);
@@ -115,6 +119,10 @@ const readControlResponse = reader('a response', controlResponseLine, (draft, { 
   else effects.push(warning(`Claude did not take the interrupt: ${response.error ?? response.subtype}`));
 });
 
+/** A reply of a kind of its own. */
+const readResponse: Reader = (draft, json) =>
+  isOfHints(json) ? readHints(draft, json) : readControlResponse(draft, json);
+
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ['assistant', readAssistant],
   ['user', readUser],
@@ -124,7 +132,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ['rate_limit_event', readRateLimit],
   ['control_request', readControlRequest],
   ['control_cancel_request', readCancel],
-  ['control_response', readControlResponse],
+  ['control_response', readResponse],
 ]);
 
 const IGNORED = new Set(['stream_event', 'keep_alive', 'tool_progress', 'tool_use_summary', 'prompt_suggestion']);

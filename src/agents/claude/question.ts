@@ -1,20 +1,25 @@
 import { capText } from '../../base/cap.ts';
 import { defined } from '../../base/defined.ts';
 import type { AskedQuestion, Json } from '../adapter.ts';
+import { isOwnTool } from './mcp-hints.ts';
 import { questionsInput, type ToolRequest } from './schema.ts';
 import { editedPath, fieldOf, proposedDiff, subjectOf, toolKind } from './tools.ts';
 
 export const ASK_TOOL = 'AskUserQuestion';
 export const PLAN_TOOL = 'ExitPlanMode';
-/** Reef alone chooses the servers, so the name is proof enough. */
-const OWN_TOOLS = 'mcp__reef__';
 const PLAN_CAP = 16 * 1024;
 
-/** `plan` is what the tool call said: not every request repeats it. */
-export function questionsOf(request: ToolRequest, plan: string | undefined): AskedQuestion[] {
+interface Known {
+  /** What the tool call said: not every request repeats it. */
+  plan?: string | undefined;
+  /** The tool changes nothing, by a server that a person chose. */
+  reads?: boolean | undefined;
+}
+
+export function questionsOf(request: ToolRequest, { plan, reads }: Known): AskedQuestion[] {
   if (request.tool_name === PLAN_TOOL) return [planQuestion(request, plan)];
   const asked = request.tool_name === ASK_TOOL ? questionsInput.safeParse(request.input) : undefined;
-  return asked?.success ? asked.data.questions.map(choiceQuestion) : [permissionQuestion(request)];
+  return asked?.success ? asked.data.questions.map(choiceQuestion) : [permissionQuestion(request, reads)];
 }
 
 function choiceQuestion(asked: ReturnType<typeof questionsInput.parse>['questions'][number]): AskedQuestion {
@@ -40,7 +45,7 @@ function planQuestion(request: ToolRequest, toldBefore: string | undefined): Ask
   };
 }
 
-function permissionQuestion(request: ToolRequest): AskedQuestion {
+function permissionQuestion(request: ToolRequest, reads: boolean | undefined): AskedQuestion {
   const { tool_name: tool, input, decision_reason: reason } = request;
   const who = request.agent_id === undefined ? 'Claude' : 'A sub-agent of Claude';
   const diff = toolKind(tool) === 'edit' ? proposedDiff(input) : undefined;
@@ -50,7 +55,8 @@ function permissionQuestion(request: ToolRequest): AskedQuestion {
     tool,
     input: input as Json,
     ...defined({ diff }),
-    ...(tool.startsWith(OWN_TOOLS) && { isOwnTool: true }),
+    ...(isOwnTool(tool) && { isOwnTool: true }),
+    ...(reads && { onlyReads: true }),
     ...defined({ wants: wantsOf(tool, request.input) }),
   };
 }

@@ -88,6 +88,10 @@ export const initLine = z.object({
   model: told,
   claude_code_version: told,
   cwd: told,
+  mcp_servers: z
+    .array(z.object({ name: text }))
+    .optional()
+    .catch(undefined),
 });
 
 export const sessionStateLine = z.object({ state: text });
@@ -141,6 +145,30 @@ export const cancelLine = z.object({ request_id: wireId });
 
 export const controlResponseLine = z.object({
   response: z.object({ subtype: text, request_id: wireId, error: told }),
+});
+
+const hint = z.boolean().optional().catch(undefined);
+/** Of each MCP server, where it was configured and what it says of its tools. */
+export const mcpStatusReply = z.object({
+  response: z.object({
+    response: z.object({
+      mcpServers: z.array(
+        z.object({
+          name: text,
+          source: told,
+          tools: z
+            .array(
+              z.object({
+                name: text,
+                annotations: z.object({ readOnly: hint, destructive: hint }).optional().catch(undefined),
+              }),
+            )
+            .optional()
+            .catch(undefined),
+        }),
+      ),
+    }),
+  }),
 });
 
 export const toolRequest = z.object({

@@ -44,6 +44,8 @@ export type ClaudeState = {
   edits: { id: string; path: string }[];
   /** The plan Claude is about to ask for. */
   plan: { id: string; text: string } | null;
+  /** Tools of MCP servers that a person chose, and whether they only read. */
+  mcpTools: { name: string; reads: boolean }[];
   /** Sub-agents were at work, whose tokens older versions leave out of their sums. */
   hadSubagents: boolean;
 };
@@ -71,6 +73,7 @@ export function initialState(_request: LaunchRequest, machine: MachineFacts): Cl
     answers: [],
     edits: [],
     plan: null,
+    mcpTools: [],
     hadSubagents: false,
   };
 }

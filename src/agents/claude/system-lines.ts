@@ -1,6 +1,7 @@
 import { capText } from '../../base/cap.ts';
 import { defined } from '../../base/defined.ts';
 import { progress, warning } from '../adapter-effects.ts';
+import { askForHints } from './mcp-hints.ts';
 import { ackMessage } from './message-lines.ts';
 import {
   initLine,
@@ -24,6 +25,7 @@ const readInit = reader('an init line', initLine, (draft, line) => {
   const { session_id: sessionId, model, claude_code_version: agentVersion, cwd } = line;
   if (agentVersion !== undefined) state.echoes = needsEcho(agentVersion);
   effects.push({ do: 'session', sessionId, ...defined({ model, agentVersion, cwd }) });
+  if (line.mcp_servers?.some(({ name }) => name !== 'reef')) askForHints(draft);
   // A Claude that does not acknowledge messages by name has taken them when it says hello.
   if (!state.tells.lifecycle) for (const message of state.messages) ackMessage(draft, message);
 });
