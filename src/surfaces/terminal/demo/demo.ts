@@ -10,18 +10,20 @@ import { runDetails } from '../../render/run.ts';
 import { shortAgent } from '../../render/short-names.ts';
 import type { Colour } from '../../render/style.ts';
 import type { Cli, Command } from '../cli.ts';
+import { answerHere } from '../prompt/job-questions.ts';
 import { askLine } from '../prompt/line-person.ts';
+import { type Cast, chooseCast } from './cast.ts';
 import { answeredOnPage, lookAgain, pageAddress } from './page.ts';
 import { type Lane, Stage } from './stage.ts';
 import { makeThrowaway, type Throwaway } from './throwaway.ts';
 
 const POLL_MS = 200;
 const LIMIT_MS = 240_000;
+/** A real model takes its time. */
+const REAL_LIMIT_MS = 1_800_000;
 /** How long a person has before the demo answers by itself. */
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 1_500;
-
-const AGENT = 'native:coder';
 
 interface DemoRun {
   name: string;
@@ -42,7 +44,7 @@ const JOB = {
   colour: 'cyan' as const,
   input: {
     task: 'Write the release notes',
-    agent: AGENT,
+    agent: 'native:coder',
     model: 'demo:notes',
     worktree: 'release notes',
     plan: ['NOTES.md'],
@@ -53,49 +55,57 @@ const JOB = {
  * Reef in half a minute: a workflow mends a failing test, a second one that would change the same file waits for it, an agent
  * works beside them, one question is asked, the daemon is killed in the middle, and all of it is merged.
  */
-export const demo: Command<Record<string, never>> = async (cli) => {
-  const throwaway = await makeThrowaway(cli.env);
+export const demo: Command<{ agent?: string }> = async (cli, _args, options) => {
+  const cast = await chooseCast(cli.env, options.agent);
+  const throwaway = await makeThrowaway(cli.env, cast.agents);
   const client = openClient({ env: throwaway.env, cwd: throwaway.repository, surface: 'cli' });
   const stage = new Stage(cli);
-  const scene = { cli, client, throwaway, stage };
+  const scene = { cli, client, throwaway, stage, cast };
   try {
     stage.tell(`a throw-away repository with a failing test: ${throwaway.repository}`);
     cli.out(`Watch it in a browser, with this address, once and within a minute:\n  ${await pageAddress(client)}\n`);
+    if (!cast.isScripted) cli.out(`It uses your log-in of ${cast.agent}, and its tokens.\n`);
     const lanes = await startAll(scene);
-    const question = await until(scene, lanes, () => firstQuestion(client));
+    const question = await until<InboxEntry | 'at work'>(scene, lanes, () =>
+      cast.isScripted ? firstQuestion(client) : firstWork(stage),
+    );
 
     stage.tell(`the daemon is killed: ${await killDaemon(client)}; the agents do not notice`);
     await systemClock.sleep(PAUSE_MS);
     await stage.follow(client, lanes);
     stage.tell('the next command started a new daemon, which read on where the old one stopped');
 
-    await answer(scene, question);
-    stage.tell('answered; the gates decide what happens next');
-    await until(scene, lanes, () => allMerged(client, lanes));
+    if (question !== 'at work') {
+      await answer(scene, question);
+      stage.tell('answered; the gates decide what happens next');
+    }
+    const end = await until(scene, lanes, async () => (await allMerged(client, lanes)) ?? (await oversee(scene)));
     await summary(scene, lanes);
     await lookAgain(cli, client, throwaway);
-    return 0;
+    return end === 'merged' ? 0 : 1;
   } finally {
     await client.stop(true);
   }
 };
 
 interface Scene {
+  cast: Cast;
   cli: Cli;
   client: Client;
   throwaway: Throwaway;
   stage: Stage;
 }
 
-async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
+async function startAll({ cli, client, stage, cast: { agent, isScripted } }: Scene): Promise<Lane[]> {
   const { items } = await client.call('trust', {});
   await client.call('trust', { hashes: items.map(({ hash }) => hash) });
   cli.out(`$ reef trust --yes                     ${items.map(({ name }) => name).join(', ')}`);
   const lanes: Lane[] = [];
   for (const { name, colour, task, plan } of RUNS) {
-    const started = await client.call('run', { task, agent: AGENT, model: `demo:${name}`, plan, accept: true });
+    const model = isScripted ? `demo:${name}` : undefined;
+    const started = await client.call('run', { task, agent, model, plan, accept: true });
     lanes.push({ name, colour, worktree: started.worktree, runId: started.runId });
-    cli.out(`$ reef run "${task}" --agent ${AGENT}${plan.map((path) => ` --plan ${path}`).join('')} --accept`);
+    cli.out(`$ reef run "${task}" --agent ${agent}${plan.map((path) => ` --plan ${path}`).join('')} --accept`);
     if (started.because?.startsWith('waits')) cli.out(`  ${started.status}: it ${started.because}`);
   }
   const { worktree = '' } = await client.call('spawn', JOB.input);
@@ -105,15 +115,45 @@ async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
   return lanes;
 }
 
-async function until<T>({ stage, client }: Scene, lanes: Lane[], look: () => Promise<T | undefined>): Promise<T> {
-  const deadline = systemClock.monotonicMs() + LIMIT_MS;
+async function until<T>(scene: Scene, lanes: Lane[], look: () => Promise<T | undefined>): Promise<T> {
+  const { stage, client, cast } = scene;
+  const limitMs = cast.isScripted ? LIMIT_MS : REAL_LIMIT_MS;
+  const deadline = systemClock.monotonicMs() + limitMs;
   for (;;) {
     const met = await look();
     await stage.follow(client, lanes);
     if (met !== undefined) return met;
-    if (systemClock.monotonicMs() > deadline) throw new Error('the demo made no progress within four minutes');
+    if (systemClock.monotonicMs() > deadline)
+      throw new Error(`the demo was not over after ${limitMs / 60_000} minutes`);
     await systemClock.sleep(POLL_MS);
   }
+}
+
+/** Whether a real agent asks anything is its own affair: the daemon is killed when one is at work. */
+async function firstWork({ events }: Stage): Promise<'at work' | undefined> {
+  return events.some(({ type }) => type === 'tool_call' || type === 'file_edit') ? 'at work' : undefined;
+}
+
+/** What a real agent asks is put to the person; nobody there, and it may do it once. A run that has halted ends the demo. */
+async function oversee({ cli, client, cast }: Scene): Promise<'halted' | undefined> {
+  if (cast.isScripted) return undefined;
+  const { questions } = await client.call('inbox', {});
+  for (const asked of questions) {
+    if (asked.jobId === asked.runId) return 'halted';
+    if (!cli.isInteractive) await answerAlone(cli, client, asked);
+    else if (!(await answerHere(cli, client, asked))) return 'halted';
+  }
+  return undefined;
+}
+
+async function answerAlone(cli: Cli, client: Client, asked: InboxEntry): Promise<void> {
+  const { jobId: id, questionId, fingerprint, kind, options = [] } = asked;
+  cli.out(
+    `${renderQuestion(asked, cli.style)}\nNobody is at the terminal: the demo ${kind === 'permission' ? 'allows it once' : 'answers'}.`,
+  );
+  const chosen = options.length > 0 ? { option: [1] } : { text: 'Decide it yourself.' };
+  const said = kind === 'permission' ? { decision: 'allow_once' as const, fingerprint } : chosen;
+  await client.call('send', { id, questionId, ...said });
 }
 
 async function firstQuestion(client: Client): Promise<InboxEntry | undefined> {
@@ -177,7 +217,7 @@ async function chooseOption(cli: Cli, count: number, over: AbortSignal): Promise
 }
 
 /** Runs merge by themselves. The worktree of the job without a workflow is accepted last, as a person would: until then the project's test fails. */
-async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefined> {
+async function allMerged(client: Client, lanes: Lane[]): Promise<'merged' | undefined> {
   const { worktrees } = await client.call('worktrees', { all: true });
   const ours = worktrees.filter(({ id }) => lanes.some(({ worktree }) => worktree === id));
   const isMerged = (lane: Lane) => ours.some(({ id, status }) => id === lane.worktree && status === 'accepted');
@@ -187,7 +227,7 @@ async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefine
     const isDone = jobs.some((job) => job.worktree === lane.worktree && job.status === 'completed');
     if (isDone) await client.call('accept', { id: lane.worktree });
   }
-  return ours.every(({ status }) => status === 'accepted') || undefined;
+  return ours.every(({ status }) => status === 'accepted') ? 'merged' : undefined;
 }
 
 const BARS = '▁▂▃▄▅▆▇█';
@@ -203,7 +243,7 @@ async function promptPlot(client: Client, jobs: readonly JobView[]): Promise<str
   return `tokens per turn  ${bars.join('')}  at most ${most}`;
 }
 
-async function summary({ cli, client, throwaway, stage }: Scene, lanes: Lane[]): Promise<void> {
+async function summary({ cli, client, throwaway, stage, cast }: Scene, lanes: Lane[]): Promise<void> {
   const [first] = lanes;
   const style = { ...cli.style, now: new Date() };
   const { runs, view } = await client.call('run_status', { id: first?.runId ?? '@last' });
@@ -216,7 +256,7 @@ async function summary({ cli, client, throwaway, stage }: Scene, lanes: Lane[]):
   }));
   stage.tell('what happened');
   cli.out(jobTable(named, style));
-  cli.out(`\n${await promptPlot(client, jobs)}`);
+  if (cast.isScripted) cli.out(`\n${await promptPlot(client, jobs)}`);
   cli.out(
     `\n$ git log --oneline --stat main\n${await throwaway.git('log', '--oneline', '--stat', '--no-decorate', 'main')}`,
   );

@@ -30,8 +30,8 @@ test('every line is rounded to whole cents', () => assert.equal(tax([105, 215], 
 };
 
 /** The configuration of the demo: three models, each a script beside this file. */
-const demoConfig = {
-  reef: { timings: { linger: 100 } },
+const demoConfig = (agents: Record<string, unknown>) => ({
+  reef: { timings: { linger: 100 }, agents },
   clients: [
     {
       type: 'scripted',
@@ -42,16 +42,16 @@ const demoConfig = {
       })),
     },
   ],
-};
+});
 
 /** A small repository with a failing test, in a temporary folder. Nothing in it belongs to the user. */
-export async function makeThrowaway(env: Environment): Promise<Throwaway> {
+export async function makeThrowaway(env: Environment, agents: Record<string, unknown>): Promise<Throwaway> {
   const root = await mkdtemp(join(tmpdir(), 'reef-demo-'));
   const repository = join(root, 'shop');
   const config = join(root, 'config', 'reef');
   await mkdir(repository);
   await mkdir(config, { recursive: true });
-  await writeFile(join(config, 'config.yaml'), JSON.stringify(demoConfig)); // JSON is YAML
+  await writeFile(join(config, 'config.yaml'), JSON.stringify(demoConfig(agents))); // JSON is YAML
   for (const [name, text] of Object.entries(files)) await writeFile(join(repository, name), text);
   const git = async (...args: string[]) => {
     const gitEnv = allowedEnv(env.all, [], { GIT_CONFIG_GLOBAL: '/dev/null' });

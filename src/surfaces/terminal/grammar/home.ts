@@ -78,7 +78,8 @@ export function declare(program: Command, run: Run): void {
     .description('Say where the daemon listens: asked over ssh by --on');
   definer(run, () => import('../commands/host.ts'))(host, 'host');
   const demo = program.command('demo').description('Show in half a minute what Reef does, in a temporary repository');
-  definer(run, () => import('../demo/demo.ts'))(demo, 'demo');
+  demo.option('--agent <name>', 'let an agent of yours do the work, such as claude or codex, with its own log-in');
+  definer(run, () => import('../demo/demo.ts'))(demo, 'demo', 'reef demo --agent claude');
 }
 
 function daemonCommands(program: Command, run: Run): void {
