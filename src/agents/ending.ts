@@ -3,7 +3,10 @@ import { errorTable } from '../protocol/error-table.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Adapter, Exit } from './adapter.ts';
+import { closeTurn, flushNoise } from './effects.ts';
 import type { JobRuntime } from './job-runtime.ts';
+import type { JobTransaction } from './job-transaction.ts';
+import type { OutboxDoc } from './outbox.ts';
 
 const STDERR_TAIL = 2048;
 
@@ -38,6 +41,27 @@ export function terminalEvent(parts: {
   return signal === null
     ? errorEvent(parts, 'agent_exit', `the agent exited with code ${end.code}`)
     : errorEvent(parts, 'agent_signalled', `the agent was ended by ${signal}`);
+}
+
+/** What is true of a job once its process is gone: nothing is open, its one last event is told, and no mail waits for it. */
+export function endLaunch(tx: JobTransaction, end: ProcessEnd, adapter: Pick<Adapter, 'finish'>): void {
+  closeTurn(tx, 'exit');
+  flushNoise(tx);
+  tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter }));
+  noteEnd(tx, end);
+}
+
+function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
+  const { pid: _pid, pidStartTime: _start, bootId: _boot, ...rest } = tx.job;
+  const exit = end === 'unknown' ? { code: null, signal: null } : toExit(end.code, '');
+  const how = defined({ exitCode: exit.code, signal: exit.signal });
+  tx.job = { ...rest, endedAt: end === 'unknown' ? tx.now() : end.at, ...how };
+  tx.runtime.hasProcess = false;
+  const staysPaused = tx.job.status === 'paused';
+  for (const row of tx.storage.store.outbox.open<OutboxDoc>(tx.job.id)) {
+    const isKept = staysPaused && row.doc.kind === 'message';
+    tx.storage.store.outbox.move(row.key, isKept ? 'new' : 'failed');
+  }
 }
 
 const SIGNALS: Record<number, string> = {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { defined } from '../base/defined.ts';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
 import { openTerminal, type TmuxTerminal } from '../process/terminal.ts';
@@ -11,8 +10,8 @@ import type { Adapter } from './adapter.ts';
 import type { AgentHome } from './agent-state.ts';
 import { checkBudget } from './budget.ts';
 import { Delivery } from './delivery.ts';
-import { closeTurn, flushNoise, flushText } from './effects.ts';
-import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';
+import { closeTurn, flushText } from './effects.ts';
+import { endLaunch, type ProcessEnd } from './ending.ts';
 import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
 import { type JobStorage, JobTransaction, loadJob } from './job-transaction.ts';
@@ -193,11 +192,8 @@ export class LiveJob {
     this.#commit((tx) => {
       if (lost !== undefined) tx.warn(lost);
       ingest(tx, this.#deps.adapter, rest);
-      closeTurn(tx, 'exit');
-      flushNoise(tx);
       if (this.#terminal && end !== 'unknown' && end.code === 0) tx.runtime.turn = { is: 'over', outcome: 'done' };
-      tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#deps.adapter }));
-      noteEnd(tx, end);
+      endLaunch(tx, end, this.#deps.adapter);
     });
     const { job, runtime } = this.#load();
     if (job.sandbox === 'bubblewrap') this.#deps.guards.leave(job.cwd, runtime.links);
@@ -316,19 +312,6 @@ export class LiveJob {
 
 function hasLines(batch: Batch): boolean {
   return batch.out.length + batch.err.length > 0;
-}
-
-function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
-  const { pid: _pid, pidStartTime: _start, bootId: _boot, ...rest } = tx.job;
-  const exit = end === 'unknown' ? { code: null, signal: null } : toExit(end.code, '');
-  const how = defined({ exitCode: exit.code, signal: exit.signal });
-  tx.job = { ...rest, endedAt: end === 'unknown' ? tx.now() : end.at, ...how };
-  tx.runtime.hasProcess = false;
-  const staysPaused = tx.job.status === 'paused';
-  for (const row of tx.storage.store.outbox.open<OutboxDoc>(tx.job.id)) {
-    const isKept = staysPaused && row.doc.kind === 'message';
-    tx.storage.store.outbox.move(row.key, isKept ? 'new' : 'failed');
-  }
 }
 
 /** For agents whose turn cannot be interrupted: a budget that is used up ends them, without a question. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { afterEach, expect } from 'vitest';
 import { processesWith } from '../e2e/real.ts';
 import { done, leftovers, makeDirty, RunsRig, usersOwn, writes } from '../e2e/runs-rig.ts';
+import { stubbornly } from '../e2e/stubbornly.ts';
 import { verifies } from '../support/verifies.ts';
 import { eventually } from '../support/wait.ts';
 
@@ -88,17 +89,6 @@ async function start(name: Name): Promise<string> {
   // By key: a daemon killed while it takes an order is asked again.
   const { runId } = await stubbornly(() => rig.start({ ...order, accept: true, key: name }));
   return runId;
-}
-
-/** A call whose daemon is killed meanwhile is repeated with the next one. */
-async function stubbornly<T>(call: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await call();
-    } catch (error) {
-      if (tries === 10 || !/did not answer|socket hang up/.test(String(error))) throw error;
-    }
-  }
 }
 
 interface Where {

@@ -61,13 +61,16 @@ export const ends = (outcome: 'done' | 'killed' = 'done', result = ''): EventBod
 
 /** The storage of a home in a folder of its own, which goes with the test. */
 export class TestStorage<C extends Clock = ManualClock> implements JobStorage {
-  readonly dir = temporaryFolder();
-  readonly store = new Store(join(this.dir, 'reef.db'));
-  readonly savedGrants = new GrantsFile(join(this.dir, 'grants.json'));
+  readonly dir: string;
+  readonly store: Store;
+  readonly savedGrants: GrantsFile;
   readonly clock: C;
   readonly log: EventLog;
 
-  constructor(clock: C) {
+  constructor(clock: C, dir = temporaryFolder()) {
+    this.dir = dir;
+    this.store = new Store(join(dir, 'reef.db'));
+    this.savedGrants = new GrantsFile(join(dir, 'grants.json'));
     const redact = createRedactor([CANARY]);
     this.clock = clock;
     this.log = new EventLog({ rows: this.store.events, clock, redact: (value) => redactDeep(redact, value) });
