@@ -5,8 +5,8 @@ import type { Adapter, AgentLine, Effect, Json } from './adapter.ts';
 import { applyEffects, flushText, noteBadLine, noteStderr, type Source } from './effects.ts';
 import type { JobTransaction } from './job-transaction.ts';
 
-const BATCH_LINES = 150;
-/** What is read between two looks at everything else. */
+/** What is read between two looks at everything else. How much of it is understood at once is a matter of time. */
+const BATCH_LINES = 600;
 const BATCH_BYTES = 256 * 1024;
 const STDERR_LINES = 50;
 const STDERR_TAIL = 4096;
@@ -24,6 +24,7 @@ export interface Batch {
 export class RawOutput {
   readonly #paths: { out: string; err: string };
   #readers: { out: LineReader; err: LineReader };
+  #left: Batch | undefined;
 
   constructor(paths: { out: string; err: string }, read: { out: number; err: number }) {
     this.#paths = paths;
@@ -31,9 +32,18 @@ export class RawOutput {
   }
 
   async next(): Promise<Batch> {
+    const left = this.#left;
+    this.#left = undefined;
+    if (left) return left;
     const out = await this.#readers.out.readBatch(BATCH_LINES, BATCH_BYTES);
     const err = await this.#readers.err.readBatch(STDERR_LINES, BATCH_BYTES);
-    return { out, err, read: this.#offsets(), isFull: out.length === BATCH_LINES || err.length === STDERR_LINES };
+    const isFull = out.length === BATCH_LINES || err.length === STDERR_LINES;
+    return { out, err, read: this.#offsets(), isFull };
+  }
+
+  /** What there was no time for comes first the next time. */
+  giveBack(left: Batch | undefined): void {
+    this.#left = left;
   }
 
   /** What stands behind the last newline, once the writers are gone. */
@@ -45,6 +55,7 @@ export class RawOutput {
 
   /** After a commit that failed: what was read since is read again. */
   async rewind(read: { out: number; err: number }): Promise<void> {
+    this.#left = undefined;
     await this.close();
     this.#readers = openReaders(this.#paths, read);
   }
@@ -65,11 +76,27 @@ function openReaders(paths: { out: string; err: string }, read: { out: number; e
   };
 }
 
-/** Lines become effects, effects become events, and the offset is part of the same transaction. */
-export function ingest(tx: JobTransaction, adapter: Adapter, batch: Batch): void {
-  for (const line of batch.out) ingestLine(tx, adapter, { stream: 'out', ...line });
-  for (const line of batch.err) ingestLine(tx, adapter, { stream: 'err', ...line });
+/**
+ * Lines become effects, effects become events, and the offset is part of the same transaction. Once the time is up, what has
+ * not been understood is left for the next one; a first line always is.
+ */
+export function ingest(tx: JobTransaction, adapter: Adapter, batch: Batch, isTimeUp = () => false): Batch | undefined {
+  let done = 0;
+  for (const [stream, lines] of [['out', batch.out] as const, ['err', batch.err] as const]) {
+    for (const line of lines) {
+      if (done > 0 && isTimeUp()) return leave(tx, batch, done);
+      ingestLine(tx, adapter, { stream, ...line });
+      done += 1;
+    }
+  }
   tx.runtime.read = batch.read;
+  return undefined;
+}
+
+function leave(tx: JobTransaction, batch: Batch, done: number): Batch {
+  const [out, err] = [batch.out.slice(done), batch.err.slice(Math.max(0, done - batch.out.length))];
+  tx.runtime.read = { out: out[0]?.offset ?? batch.read.out, err: err[0]?.offset ?? batch.read.err };
+  return { ...batch, out, err };
 }
 
 function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line): void {

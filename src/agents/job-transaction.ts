@@ -47,7 +47,7 @@ export function changeJob<T>(storage: JobStorage, id: string, change: (tx: JobTr
 
 /**
  * One change of one job: its events, status, runtime and offsets become true together. It is made inside a transaction of
- * the store and works on a copy of the record, so a rollback leaves nothing behind in memory.
+ * the store. The record is its own from now on: one that was just loaded, so a rollback leaves nothing behind in memory.
  */
 export class JobTransaction {
   job: Job;
@@ -57,8 +57,8 @@ export class JobTransaction {
 
   constructor(storage: JobStorage, record: JobRecord<JobRuntime>) {
     this.storage = storage;
-    this.job = structuredClone(record.job);
-    this.runtime = structuredClone(record.runtime);
+    this.job = record.job;
+    this.runtime = record.runtime;
   }
 
   now(): string {
@@ -69,10 +69,11 @@ export class JobTransaction {
     for (const event of this.storage.log.append(this.job.id, [body])) {
       const before = { status: this.job.status, reason: this.job.reason, open: this.runtime.open };
       const { status, reason, open } = foldStatus(before, event, this.job);
-      const { reason: _, ...rest } = this.job;
-      this.job = reason === undefined ? { ...rest, status } : { ...rest, status, reason };
       this.runtime.open = open;
       this.#lastSeq = event.seq;
+      if (status === before.status && reason === before.reason) continue;
+      const { reason: _, ...rest } = this.job;
+      this.job = reason === undefined ? { ...rest, status } : { ...rest, status, reason };
     }
   }
 

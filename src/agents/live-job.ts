@@ -25,6 +25,8 @@ const OUTPUT_LIMIT = 1024 ** 3;
 /** How often a silent process is looked for in the process table, and its working time stored. */
 const LOOK_MS = 1000;
 const CARRY_MS = 2000;
+/** Nothing else happens while lines are understood: calls and other jobs wait so long. */
+const MOST_MS_AT_ONCE = 6;
 const NOTED_WITHIN_MS = 2_000;
 const SAVE_WORK_MS = 5000;
 
@@ -147,16 +149,20 @@ export class LiveJob {
     const batch = await this.#raw.next();
     if (!hasLines(batch)) return batch;
     this.#lastLineAt = this.#deps.awakeMs();
+    const { clock } = this.#deps.storage;
+    const end = clock.monotonicMs() + MOST_MS_AT_ONCE;
     try {
-      this.#record((tx) => {
-        ingest(tx, this.#deps.adapter, batch);
+      const left = this.#record((tx) => {
+        const rest = ingest(tx, this.#deps.adapter, batch, () => clock.monotonicMs() >= end);
         checkBudget(tx);
+        return rest;
       });
+      this.#raw.giveBack(left);
+      return left ? { ...batch, isFull: true } : batch;
     } catch (error) {
       await this.#raw.rewind(this.#load().runtime.read);
       throw error;
     }
-    return batch;
   }
 
   #processEnd(): ProcessEnd | undefined {

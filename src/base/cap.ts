@@ -42,10 +42,21 @@ export function capJson(payload: JsonObject, maxBytes: number, rest?: string): J
   return cap(payload, maxBytes, { rest });
 }
 
-/** The same for a payload that may hold secrets. What is left out costs no search. */
-export function capRedacted<T extends JsonObject>(payload: T, maxBytes: number, redact: Redact): T {
-  const clean = jsonSize(payload) <= maxBytes ? redactDeep(redact, payload) : cap(payload, maxBytes, { redact });
-  return cap(clean, maxBytes, {}) as T; // a mark may be longer than what it stands for
+/** The same for a payload that may hold secrets, with its JSON. What is left out costs no search. */
+export function capRedacted<T extends JsonObject>(
+  payload: T,
+  maxBytes: number,
+  redact: Redact,
+): { payload: T; json: string } {
+  const json = JSON.stringify(payload);
+  const fits = sizeOf(json) <= maxBytes;
+  // Without escapes every string stands in the JSON as it is, so that one search covers all of them.
+  if (fits && !json.includes('\\') && redact(json) === json) return { payload, json };
+  const clean = fits ? redactDeep(redact, payload) : (cap(payload, maxBytes, { redact }) as T);
+  const cleanJson = JSON.stringify(clean);
+  if (sizeOf(cleanJson) <= maxBytes) return { payload: clean, json: cleanJson };
+  const capped = cap(clean, maxBytes, {}) as T; // a mark may be longer than what it stands for
+  return { payload: capped, json: JSON.stringify(capped) };
 }
 
 function cap(payload: JsonObject, maxBytes: number, how: Cutting): JsonObject {

@@ -50,8 +50,9 @@ export class EventLog {
   append(jobId: string, bodies: EventBody[]): AgentEvent[] {
     const timestamp = this.#clock.now().toISOString();
     return bodies.map((body) => {
-      const { type, payload } = this.#capped(this.#checked(body));
-      const seq = this.#rows.append({ at: timestamp, jobId, type, payload: JSON.stringify(payload) });
+      const { type, payload: whole } = this.#checked(body);
+      const { payload, json } = capRedacted(whole, PAYLOAD_CAP, this.#redact);
+      const seq = this.#rows.append({ at: timestamp, jobId, type, payload: json });
       return { seq, timestamp, agentId: jobId, type, payload } as AgentEvent;
     });
   }
@@ -88,10 +89,6 @@ export class EventLog {
     const found = this.#rows.tail(query.jobId, query.limit + 1, query.before);
     const events = found.slice(-query.limit);
     return { events, nextCursor: String(events.at(-1)?.seq ?? 0), truncated: found.length > events.length };
-  }
-
-  #capped(body: EventBody): EventBody {
-    return { ...body, payload: capRedacted(body.payload, PAYLOAD_CAP, this.#redact) } as EventBody;
   }
 
   /** An event that breaks its own schema is a defect of Reef: the log says so instead of losing or trusting it. */

@@ -23,6 +23,8 @@ const INSERT = 'INSERT INTO event (seq, at, job_id, type, payload) VALUES (?, ?,
 export class EventTable {
   readonly #sql: Sqlite['prepare'];
   #lastSeq: number;
+  /** When the last event was written, if that is known. */
+  #lastAt = '';
 
   constructor({ prepare }: Sqlite) {
     this.#sql = prepare;
@@ -33,17 +35,27 @@ export class EventTable {
   append({ at, jobId, type, payload }: StoredEvent): number {
     this.#lastSeq += 1;
     this.#sql(INSERT).run(this.#lastSeq, at, jobId, type, payload);
+    this.#keepMoment(this.#lastSeq, at);
     return this.#lastSeq;
   }
 
   /** An event of an earlier database, with its old number. */
   restore(event: { seq: number; timestamp: string; agentId: string; type: AgentEvent['type']; payload: object }): void {
     this.#sql(INSERT).run(event.seq, event.timestamp, event.agentId, event.type, JSON.stringify(event.payload));
+    this.#keepMoment(event.seq, event.timestamp);
     this.#lastSeq = Math.max(this.#lastSeq, event.seq);
+  }
+
+  /** The first event of each moment: hundreds are written in one, and an index of all of them would cost a third of every write. */
+  #keepMoment(seq: number, at: string): void {
+    if (at === this.#lastAt) return;
+    this.#sql('INSERT INTO moment (seq, at) VALUES (?, ?)').run(seq, at);
+    this.#lastAt = at;
   }
 
   rewind(): void {
     this.#lastSeq = this.#readLast();
+    this.#lastAt = '';
   }
 
   lastSeq(): number {
@@ -52,7 +64,7 @@ export class EventTable {
 
   /** The first `seq` written at or after that instant; later clock jumps do not matter. */
   firstSeqSince(at: string): number | undefined {
-    return this.#seq('SELECT min(seq) AS seq FROM event WHERE at >= ?', at);
+    return this.#seq('SELECT min(seq) AS seq FROM moment WHERE at >= ?', at);
   }
 
   ofJob({ jobId, after, limit }: { jobId: string; after: number; limit: number }): AgentEvent[] {

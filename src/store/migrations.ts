@@ -68,6 +68,12 @@ const migrations: readonly string[] = [
   CREATE TRIGGER journal_blob_is_not_deleted BEFORE DELETE ON journal_blob WHEN NOT EXISTS (SELECT 1 FROM retired WHERE id = old.address)
     BEGIN SELECT raise(ABORT, 'a journal entry is never deleted while its run is kept'); END;
   `,
+  `
+  CREATE TABLE moment (seq INTEGER PRIMARY KEY, at TEXT NOT NULL);
+  INSERT INTO moment SELECT min(seq), at FROM event GROUP BY at;
+  CREATE INDEX moment_at ON moment (at);
+  DROP INDEX event_at;
+  `,
 ];
 
 /** Each step commits with its version number: after a kill the schema is the old one or the new one. */

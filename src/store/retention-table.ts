@@ -93,7 +93,9 @@ export class RetentionTable {
   removeEvents(jobId: string): boolean {
     const sql = `DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE job_id = ? AND seq < (SELECT max(seq) FROM event)
       ORDER BY seq LIMIT ${PAGE})`;
-    return this.#sql(sql).run(jobId).changes > 0;
+    const { changes } = this.#sql(sql).run(jobId);
+    this.#sql('DELETE FROM moment WHERE seq < (SELECT min(seq) FROM event)').run();
+    return changes > 0;
   }
 
   /** Everything but the events. What its journal keeps beside it is retired: it goes when no other journal names it. */

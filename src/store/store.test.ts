@@ -105,6 +105,33 @@ test('only one holder of a lock, and none after it is released', () => {
 const job = (id: string, more: Partial<Job> = {}) => aJob(id, { launch: 0, status: 'queued', ...more });
 const ids = (records: JobRecord[]) => records.map((record) => record.job.id);
 
+describe('events', () => {
+  verifies('Q-04').test('are found by their time after a rollback, and in a database from before', () => {
+    const path = join(dir, 'times');
+    const store = new Store(path);
+    const append = (at: string) => store.events.append({ at, jobId: 'J', type: 'progress', payload: '{}' });
+    const undone = () =>
+      store.record(() => {
+        append('2026-01-02');
+        throw new Error('undone');
+      });
+    store.record(() => append('2026-01-01'));
+    expect(undone).toThrow('undone');
+    store.record(() => ['2026-01-02', '2026-01-02', '2026-01-03'].map(append));
+    const seen = () => ['2025', '2026-01-02', '2026-01-03', '2027'].map((at) => store.events.firstSeqSince(at));
+    expect(seen()).toEqual([1, 2, 4, undefined]);
+    store.close();
+    const before = openSqlite(path);
+    const version = Number(before.pragma('user_version'));
+    before.exec('DROP TABLE moment; CREATE INDEX event_at ON event (at)');
+    before.pragma(`user_version = ${version - 1}`);
+    before.close();
+    const after = new Store(path);
+    expect(['2025', '2026-01-02', '2027'].map((at) => after.events.firstSeqSince(at))).toEqual([1, 2, undefined]);
+    after.close();
+  });
+});
+
 describe('jobs', () => {
   test('are found by id, by key and by a beginning, and the newest by its time', () => {
     const store = new Store(join(dir, 'db'));

@@ -32,6 +32,7 @@ export class Store {
   readonly retention: RetentionTable;
   readonly #database: Sqlite;
   #isUnsynced = false;
+  #synchronous = '';
 
   constructor(path: string) {
     this.#database = openSqlite(path);
@@ -82,7 +83,8 @@ export class Store {
 
   #transact<T>(synchronous: 'FULL' | 'NORMAL', work: () => T): T {
     try {
-      this.#database.pragma(`synchronous = ${synchronous}`);
+      if (this.#synchronous !== synchronous) this.#database.pragma(`synchronous = ${synchronous}`);
+      this.#synchronous = synchronous;
       return this.#database.transaction(work);
     } catch (error) {
       this.events.rewind();

@@ -87,11 +87,12 @@ export class TestStorage<C extends Clock = ManualClock> implements JobStorage {
     return found;
   }
 
-  change(id: string, act: (tx: JobTransaction) => void): void {
-    this.store.record(() => {
+  change<T>(id: string, act: (tx: JobTransaction) => T): T {
+    return this.store.record(() => {
       const tx = new JobTransaction(this, this.record(id));
-      act(tx);
+      const result = act(tx);
       tx.save();
+      return result;
     });
   }
 
