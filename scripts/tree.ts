@@ -44,9 +44,18 @@ export function linked(files: [path: string, text: string][]): Source[] {
   return [...product.values()];
 }
 
-/** Files that nobody imports or starts. `bin/reef.cjs` is what npm links. */
+/** What npm links; and what `reef worker` is made of, until there is one. */
+const STARTED = new Set([
+  'bin/reef.cjs',
+  'src/fleet/hub/effects.ts',
+  'src/fleet/hub/git-backend.ts',
+  'src/fleet/hub/hub-remote.ts',
+  'src/fleet/store/host-store.ts',
+]);
+
+/** Files that nobody imports or starts. */
 export function orphans(sources: Source[]): string[] {
-  return sources.filter(({ path, users }) => users.size === 0 && path !== 'bin/reef.cjs').map(({ path }) => path);
+  return sources.filter(({ path, users }) => users.size === 0 && !STARTED.has(path)).map(({ path }) => path);
 }
 
 /** Sibling folders, each with all below it, that import each other, directly or through other siblings. */

@@ -6,7 +6,9 @@ import { expect } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
 import { migrations } from '../../src/fleet/database/migrate.ts';
 import { openDatabase } from '../../src/fleet/database/open-database.ts';
+import { preparedUrl } from '../support/fleet/prepared.ts';
 import { hasPostgres, NO_POSTGRES, postgresOfFile } from '../support/postgres.ts';
+import { initRepository } from '../support/repository.ts';
 import { ROOT } from '../support/source-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verifies } from '../support/verifies.ts';
@@ -79,3 +81,81 @@ verifies('F-42', 'F-54')
       expect(seen.stderr).not.toContain('geheim');
     },
   );
+
+verifies('F-40', 'F-41', 'F-53')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test('people, tokens, repositories, budgets and retention are commands, each with a row in the audit', async () => {
+    const home = temporaryFolder();
+    const admin = join(home, 'admin.url');
+    const hub = join(home, 'hub');
+    writeFileSync(admin, await preparedUrl(server()), { mode: 0o600 });
+    const source = join(home, 'source');
+    initRepository(source);
+    const fleet = async (...args: string[]) => {
+      const { stdout } = await reef(home, 'fleet', ...args, '--database-url-file', admin, '--json').catch(
+        (error) => error,
+      );
+      return JSON.parse(stdout);
+    };
+    expect(await fleet('person', 'add', 'ada', '--role', 'operator', '--merge', '--repo', 'shop')).toMatchObject({
+      name: 'ada',
+      role: 'operator',
+      mayMerge: true,
+      repositories: ['shop'],
+    });
+    expect(await fleet('person', 'add', 'ada')).toMatchObject({ error: { code: 'name_taken' } });
+    const { token } = await fleet('token', 'add', 'ada', '--device', 'laptop', '--days', '7');
+    expect(token).toMatch(/^[0-9a-f]{64}$/);
+    expect(await fleet('token', 'add', 'ada', '--device', 'x', '--days', '91')).toMatchObject({
+      error: { code: 'bad_request' },
+    });
+    expect(await fleet('token', 'add', 'ben', '--device', 'x')).toMatchObject({ error: { code: 'person_not_found' } });
+    expect(await fleet('token', 'revoke', 'ada', '--device', 'phone')).toMatchObject({
+      error: { code: 'token_not_found' },
+    });
+    expect(await fleet('token', 'revoke', 'ada', '--device', 'laptop')).toEqual({ revoked: 1 });
+    expect(await fleet('repo', 'add', 'shop', source, '--hub', hub, '--cap', '3')).toMatchObject({
+      defaultBranch: 'main',
+      cap: 3,
+    });
+    expect(await fleet('repo', 'add', 'shop', source, '--hub', hub)).toMatchObject({ error: { code: 'name_taken' } });
+    expect(await fleet('repo', 'add', '../x', source, '--hub', hub)).toMatchObject({ error: { code: 'name_invalid' } });
+    expect(await fleet('repo', 'add', 'gone', join(home, 'none'), '--hub', hub)).toMatchObject({
+      error: { code: 'git_failed' },
+    });
+    expect(await fleet('budget', 'shop', '--usd', '12.50')).toEqual({ kind: 'repository', name: 'shop' });
+    expect(await fleet('budget', 'nobody', '--usd', '1')).toMatchObject({ error: { code: 'person_not_found' } });
+    expect(await fleet('retention')).toEqual({ dropped: [], removed: 0 });
+    expect(await fleet('answer', 'shop/J/q', 'yes')).toMatchObject({ error: { code: 'question_not_found' } });
+    expect([await fleet('inbox'), await fleet('hosts'), await fleet('runs')]).toEqual([
+      { questions: [] },
+      { hosts: [] },
+      { runs: [] },
+    ]);
+    expect((await fleet('repo', 'list')).repositories).toMatchObject([{ name: 'shop', running: 0, isTrusted: false }]);
+    const database = await openDatabase(readFileSync(admin, 'utf8'), { env, role: 'reef_app' });
+    const rows = await database.query<{ line: string; by: string }>(
+      "SELECT concat_ws(' ', operation, target, outcome) AS line, by FROM reef.audit ORDER BY seq",
+    );
+    await database.close();
+    expect(rows.map(({ line }) => line)).toEqual([
+      'fleet.person.add ada ok',
+      'fleet.person.add ada name_taken',
+      'fleet.token.add ada laptop ok',
+      'fleet.token.add ada x bad_request',
+      'fleet.token.add ben x person_not_found',
+      'fleet.token.revoke ada phone token_not_found',
+      'fleet.token.revoke ada laptop ok',
+      'fleet.repo.add shop ok',
+      'fleet.repo.add shop name_taken',
+      'fleet.repo.add ../x name_invalid',
+      'fleet.repo.add gone git_failed',
+      'fleet.budget shop ok',
+      'fleet.budget nobody person_not_found',
+      'fleet.retention 30 days, 13 months ok',
+      'fleet.answer shop/J/q question_not_found',
+    ]);
+    expect(new Set(rows.map(({ by }) => by)).size).toBe(1);
+    expect(await fleet('person', 'revoke', 'ada')).toEqual({ name: 'ada' });
+    expect((await fleet('person', 'list')).people).toEqual([]);
+  });

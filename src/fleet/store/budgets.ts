@@ -1,5 +1,5 @@
 import { ReefError } from '../../protocol/errors.ts';
-import type { Queries } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { notify } from './notify.ts';
 
 interface Spender {
@@ -53,4 +53,24 @@ export async function holdToBudgets(
     );
     for (const host of new Set(hosts.map((each) => each.host))) await notify(queries, { kind: 'command', id: host });
   }
+}
+
+/** Replaces the budget of a repository or a person; without a limit there is none. */
+export async function setBudget(
+  database: Database,
+  name: string,
+  { tokens, cost }: { tokens?: number | undefined; cost?: number | undefined },
+): Promise<{ kind: 'repository' | 'person'; name: string }> {
+  return database.transaction(async (queries) => {
+    const [repository] = await queries.query<{ id: string }>('SELECT id FROM reef.repository WHERE name = $1', [name]);
+    const [person] = await queries.query('SELECT 1 FROM reef.person WHERE name = $1 AND disabled_at IS NULL', [name]);
+    if (!repository && !person) throw new ReefError('person_not_found', `There is no repository and no person ${name}`);
+    const of = repository ? [repository.id, null] : [null, name];
+    await queries.query('DELETE FROM reef.budget WHERE repository = $1 OR person = $2', of);
+    if (tokens !== undefined || cost !== undefined) {
+      const sql = 'INSERT INTO reef.budget (repository, person, tokens, cost) VALUES ($1, $2, $3, $4)';
+      await queries.query(sql, [...of, tokens ?? null, cost ?? null]);
+    }
+    return { kind: repository ? 'repository' : 'person', name };
+  });
 }
