@@ -68,6 +68,22 @@ test('entries that are only announced or conflict are read, those outside a spar
   await expectAsGitSays(repository);
 });
 
+test('the tree of an index is told where git has worked it out, and not where something was added since', () => {
+  const repository = makeRepository(FILES);
+  const treeOf = () => readIndexFile(bytesOf(repository), 20, () => {})?.tree;
+  repository.plain('checkout', '-q', '--detach');
+  repository.plain('reset', '-q', '--hard');
+  const tree = repository.plain('rev-parse', 'HEAD^{tree}').trim();
+  expect(treeOf()).toBe(tree);
+  repository.plain('update-index', '--index-version', '4');
+  expect(treeOf()).toBe(tree);
+  repository.write('dir/b.ts', 'other\n');
+  repository.plain('add', 'dir/b.ts');
+  expect(treeOf()).toBeUndefined();
+  repository.plain('commit', '-q', '-m', 'other');
+  expect(treeOf()).toBe(repository.plain('rev-parse', 'HEAD^{tree}').trim());
+});
+
 test('a path longer than its length can be written', async () => {
   const repository = makeRepository({});
   const oid = fed(repository, 'a\n', 'hash-object', '-w', '--stdin');

@@ -1,3 +1,4 @@
+import type { Oid } from './ref-name.ts';
 import type { IndexEntry } from './tree.ts';
 
 /** An entry of git's index, and the file's data when git last found it equal to its blob. */
@@ -10,6 +11,8 @@ export interface RecordedEntry extends Omit<IndexEntry, 'mode'> {
 export const SEEN_RANGE = 2 ** 32;
 
 const SIGNATURE = 'DIRC';
+const TREES = 'TREE';
+const LONGEST_COUNTS = 30;
 const HEADER_BYTES = 12;
 const STAT_BYTES = 40;
 const IS_EXTENDED = 0x4000;
@@ -17,31 +20,55 @@ const IS_SPARSE = 0x4000;
 const LONG_PATH = 0xfff;
 const ALIGNED_TO = 8;
 
-/** Shows the entries of an index (gitformat-index), without sparse ones. False for what git itself has to read, such as a split index. */
-export function readIndexFile(bytes: Buffer, oidBytes: number, show: (entry: RecordedEntry) => void): boolean {
+/** What an index says of itself. */
+interface ReadIndex {
+  /** The tree that a commit of it would have, if git has worked it out: as after a checkout or a commit. */
+  tree: Oid | undefined;
+}
+
+/** Shows the entries of an index (gitformat-index), without sparse ones. Undefined for what git itself has to read, such as a split index. */
+export function readIndexFile(
+  bytes: Buffer,
+  oidBytes: number,
+  show: (entry: RecordedEntry) => void,
+): ReadIndex | undefined {
   try {
     const version = bytes.readUInt32BE(4);
-    if (bytes.toString('latin1', 0, 4) !== SIGNATURE || version < 2 || version > 4) return false;
+    if (bytes.toString('latin1', 0, 4) !== SIGNATURE || version < 2 || version > 4) return undefined;
     const reader = new EntryReader(bytes, { oidBytes, isPacked: version === 4 });
     for (let left = bytes.readUInt32BE(8); left > 0; left--) {
       const entry = reader.next();
       if (entry) show(entry);
     }
-    return isAllUnderstood(bytes, reader.at, bytes.length - oidBytes);
+    return readExtensions(bytes, { from: reader.at, end: bytes.length - oidBytes, oidBytes });
   } catch (error) {
-    if (error instanceof RangeError) return false; // it ends too soon
+    if (error instanceof RangeError) return undefined; // it ends too soon
     throw error;
   }
 }
 
 /** A reader must understand every extension whose name begins with a small letter. */
-function isAllUnderstood(bytes: Buffer, from: number, end: number): boolean {
+function readExtensions(
+  bytes: Buffer,
+  { from, end, oidBytes }: { from: number; end: number; oidBytes: number },
+): ReadIndex | undefined {
+  let tree: Oid | undefined;
   let at = from;
   while (at < end) {
-    if (!/^[A-Z]/.test(bytes.toString('latin1', at, at + 1))) return false;
+    const name = bytes.toString('latin1', at, at + 4);
+    if (!/^[A-Z]/.test(name)) return undefined;
+    if (name === TREES) tree = rootTree(bytes, at + 8, oidBytes);
     at += 8 + bytes.readUInt32BE(at + 4);
   }
-  return at === end;
+  return at === end ? { tree } : undefined;
+}
+
+/** The first entry is the root: no name, how many files and subtrees it has, its id. Fewer than no files: the id is not known. */
+function rootTree(bytes: Buffer, from: number, oidBytes: number): Oid | undefined {
+  const head = bytes.toString('latin1', from, from + LONGEST_COUNTS);
+  const [counts] = /^\0\d+ \d+\n/.exec(head) ?? [];
+  if (counts === undefined) return undefined;
+  return bytes.toString('hex', from + counts.length, from + counts.length + oidBytes);
 }
 
 class EntryReader {

@@ -5,6 +5,7 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { CodeParser } from '../lang/contract.ts';
 import { collect, dropsOf, isDue } from './collect.ts';
 import { Coverage } from './extract/coverage.ts';
+import { SettledTrees } from './extract/settled-trees.ts';
 import { baseOrder } from './extract/structure-queue.ts';
 import { StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
@@ -55,6 +56,7 @@ export class CodeIndex {
   readonly structures: StructureStage;
   readonly parser: () => Promise<CodeParser>;
   readonly git: Git;
+  readonly #settled: SettledTrees;
   readonly #wordStage: WordStage;
   readonly #settings: IndexSettings;
   readonly #remembrance: Remembrance;
@@ -101,7 +103,8 @@ export class CodeIndex {
     this.names = new NameIndex(store);
     this.coverage = new Coverage(store);
     this.languages = new Languages(tree, store);
-    const shared = { git: settings.git, tree, store, coverage: this.coverage };
+    this.#settled = new SettledTrees({ tree, store, coverage: this.coverage, languages: this.languages });
+    const shared = { git: settings.git, tree, store, coverage: this.coverage, settled: this.#settled };
     const onRead = (oid: string) => this.structures.hearRead(oid);
     this.#wordStage = new WordStage({ ...shared, words: this.words, onRead });
     this.structures = new StructureStage({
@@ -195,6 +198,7 @@ export class CodeIndex {
   }
 
   async #tidy(): Promise<void> {
+    if (this.tree.isRead && this.pending === 0) this.#settled.note();
     await this.#remembrance.keep();
     if (this.#isTidy || !this.tree.isRead || this.#isClosed) return;
     this.#isTidy = true; // once per server: a server rarely outlives a day
@@ -229,13 +233,19 @@ export class CodeIndex {
     const key = `${view.version} ${this.coverage.changes}`;
     if (this.#unread?.key !== key) {
       this.#unread = { key, pending: [], skipped: [] };
-      for (const file of view.files.values()) {
+      for (const file of this.#lookedAt(view)) {
         const status = this.coverage.words(file.oid);
         if (status === undefined) this.#unread.pending.push(file);
         else if (status !== 'ok' && status !== 'binary') this.#unread.skipped.push(file);
       }
     }
     return this.#unread;
+  }
+
+  /** The files that may have no words. */
+  #lookedAt(view: View): Iterable<TreeFile> {
+    const settled = view.version === this.tree.version ? this.#settled.get() : undefined;
+    return settled ? settled.skipped.flatMap((oid) => view.withBlob(oid)) : view.files.values();
   }
 
   get extracted(): { words: number; structures: number } {

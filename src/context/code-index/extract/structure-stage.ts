@@ -83,6 +83,7 @@ export class StructureStage {
     if (!changed) {
       this.#todo = new Map();
       this.#unread.takeAll();
+      if (this.#deps.settled.get()) return;
     }
     for (const file of changed ?? tree.files.values()) this.#add(file, isAllRead);
     if (!isAllRead) return;

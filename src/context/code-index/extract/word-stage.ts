@@ -10,12 +10,14 @@ import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
 import { SKETCH_VERSION, type Sketch, SketchBuilder } from '../words/sketch.ts';
 import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
+import type { SettledTrees } from './settled-trees.ts';
 
 export interface StageDeps {
   git: Git;
   tree: WorktreeTree;
   store: FactStore;
   coverage: Coverage;
+  settled: SettledTrees;
 }
 
 interface WordDeps extends StageDeps {
@@ -65,12 +67,13 @@ export class WordStage {
   }
 
   #plan(): void {
-    const { tree, coverage } = this.#deps;
+    const { tree, coverage, settled } = this.#deps;
     if (this.#planned === tree.version) return;
     const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
     this.#isAsked = false;
     if (!changed) this.#todo = new Map();
+    if (!changed && settled.get()) return;
     for (const { path, oid, isLocal } of changed ?? tree.files.values()) {
       if (coverage.words(oid) !== undefined) continue;
       const known = this.#todo.get(oid);

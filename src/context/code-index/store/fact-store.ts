@@ -140,6 +140,11 @@ export class FactStore {
     this.#kept.set(factKey(fact), fact);
   }
 
+  /** Everything that was extracted here is on disk. */
+  get isFlushed(): boolean {
+    return this.#kept.size === 0;
+  }
+
   /** Writes one transaction of what is in memory. Returns whether more of this stage is left to write. */
   flush(stage: Stage): boolean {
     const wasFailing = this.#failure !== undefined;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import type { Language } from '../../lang/contract.ts';
-import { ExtractorVersions } from '../../lang/extractor-versions.ts';
+import { allExtractors, ExtractorVersions } from '../../lang/extractor-versions.ts';
 import { languageOf } from '../../lang/language-of.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import { stampText } from './tracked.ts';
@@ -20,13 +20,16 @@ export function isAnyCode(paths: Iterable<string>): boolean {
 /** The language of each file. Only headers and files without an extension are read for it, once per content. */
 export class Languages {
   readonly #tree: WorktreeTree;
+  readonly #digest: (file: string) => Uint8Array;
   readonly #versions: ExtractorVersions;
   readonly #known = new Map<string, Language | undefined>();
+  #all: string | undefined;
   #siblings: { version: number; byFolder: Map<string, Set<string>> } | undefined;
 
   constructor(tree: WorktreeTree, store: FactStore) {
     this.#tree = tree;
-    this.#versions = new ExtractorVersions(keptDigests(store));
+    this.#digest = keptDigests(store);
+    this.#versions = new ExtractorVersions(this.#digest);
   }
 
   of({ path, oid }: Pick<TreeFile, 'path' | 'oid'>): Language | undefined {
@@ -43,6 +46,12 @@ export class Languages {
 
   extractor(language: Language): string {
     return this.#versions.extractorVersion(language);
+  }
+
+  /** Of all languages: an installation of another version gives another text. */
+  extractors(): string {
+    this.#all ??= allExtractors(this.#versions, this.#digest);
+    return this.#all;
   }
 
   #siblingsOf(folder: string): ReadonlySet<string> {

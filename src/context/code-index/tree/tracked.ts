@@ -18,11 +18,14 @@ export interface Tracked extends Listed {
 interface Listed {
   /** The blob of a path. Null if only the file itself tells: a conflict, or a filter between blob and file. */
   blobs: Map<string, Oid | null>;
+  /** The git tree that holds just these, where the index says so. */
+  tree?: Oid | undefined;
   /** Whether the file at this place among `blobs` may differ from its blob, judged by its stats. */
   mayDiffer(at: number, stats: Stats, path: string): boolean;
 }
 
 const REGULAR = 0o10;
+const ATTRIBUTES = '.gitattributes';
 const MOST_TRIES = 5;
 const MAX_INDEX_BYTES = 192 * 1024 * 1024;
 
@@ -56,14 +59,18 @@ function listFromFile({ gitDir }: Checkout, format: ObjectFormat): Listed | unde
   const blobs = new Map<string, Oid | null>();
   const seen = new SeenFiles();
   const oidBytes = format === 'sha256' ? 32 : 20;
-  const isRead = readIndexFile(file.bytes, oidBytes, (entry) => {
+  const index = readIndexFile(file.bytes, oidBytes, (entry) => {
     if (entry.mode >> 12 !== REGULAR) return;
     if (!blobs.has(entry.path)) seen.add(entry.seen);
     blobs.set(entry.path, entry.stage === 0 ? entry.oid : null);
   });
-  if (!isRead) return undefined;
+  if (!index) return undefined;
   const writtenAt = file.stamp.mtimeMs;
-  return { blobs, mayDiffer: (at, stats) => stats.mtimeMs > writtenAt - TICK_MS || !seen.isSame(at, stats) };
+  return {
+    blobs,
+    tree: index.tree,
+    mayDiffer: (at, stats) => stats.mtimeMs > writtenAt - TICK_MS || !seen.isSame(at, stats),
+  };
 }
 
 /** Four numbers per file in one array: objects would take megabytes of a server's heap. */
@@ -100,7 +107,8 @@ async function listFromGit(git: Git, checkout: Checkout): Promise<Listed> {
 /** Whether any file sets a filter. Asking git for the attributes of every path takes longer than listing them. */
 function hasFilters(checkout: Checkout, paths: Iterable<string>): boolean {
   const files = [join(checkout.commonDir, 'info/attributes')];
-  for (const path of paths) if (basename(path) === '.gitattributes') files.push(join(checkout.toplevel, path));
+  for (const path of paths)
+    if (path.endsWith(ATTRIBUTES) && basename(path) === ATTRIBUTES) files.push(join(checkout.toplevel, path));
   return files.some((file) => /\bfilter\b/.test(textIn(file)));
 }
 

@@ -111,6 +111,12 @@ export class WorktreeTree {
     return this.#local.count;
   }
 
+  /** The git tree that this worktree is equal to, file for file. Undefined: it is to none, or we do not know. */
+  get pristine(): Oid | undefined {
+    const { blobs, tree } = this.#tracked ?? {};
+    return this.#files.size === blobs?.size && this.localCount === 0 ? tree : undefined;
+  }
+
   get sourceBytes(): number {
     let bytes = 0;
     for (const { stamp } of this.#files.values()) bytes += stamp.size;
