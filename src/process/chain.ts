@@ -24,9 +24,9 @@ const FIRST_PROCESS = 'exec 3>&2 2>/dev/null; (echo >&4; exec "$@" 2>&3 3>&- 4>&
 /** Opens the filter of system calls as descriptor 9. Bubblewrap does not block SIGTERM as `unshare` does: it would die and take the agent along without grace. */
 const DEAF = 'trap "" TERM; exec 9<"$1"; shift; exec "$@"';
 
-/** The same, with the proxy of the sandbox beside it. The proxy keeps the errors: what it refuses is said there. */
+/** The same, with the proxy of the sandbox beside it. The proxy keeps the errors: what it refuses is said there. Its rules may hold a password. */
 const DEAF_WITH_PROXY =
-  'trap "" TERM; "$1" "$2" "$3" "$4" "$5" $$ </dev/null >/dev/null 4>&- & proxy=$!; exec 9<"$6"; shift 6; "$@"; code=$?; kill -KILL $proxy; exit $code';
+  'trap "" TERM; "$1" "$2" "$3" $$ "$4" "$5" "$6" "$7" "$8" $$ </dev/null >/dev/null 4>&- & proxy=$! rules=$8; exec 9<"$9"; shift 9; "$@"; code=$?; kill -KILL $proxy; /bin/rm -f "$rules"; exit $code';
 
 /** The same as `timeout -k 5`: a group of its own, SIGTERM, SIGKILL 5 s later, and 124 as exit code. */
 const CEILING = `

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type EgressRules, loopbackPorts } from './rules.ts';
 
 const PROXY = fileURLToPath(new URL('./main.ts', import.meta.url));
+const WAIT = fileURLToPath(new URL('./wait.pl', import.meta.url));
 const FORWARD = fileURLToPath(new URL('./forward.pl', import.meta.url));
 /** Tried from here on: a port that is forwarded keeps its number. */
 const FIRST_PORT = 3128;
@@ -36,6 +37,7 @@ export function egressCommand(rules: EgressRules, scratch: string, perl: string)
   return {
     // With what was compiled before it starts in a third of the time.
     outside: [
+      ...[perl, WAIT, rules.socket],
       '/usr/bin/env',
       `NODE_COMPILE_CACHE=${cache === undefined ? '' : dirname(cache)}`,
       process.execPath,

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createWebServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -149,6 +150,39 @@ verifies('X-134')
       () => pidsNaming(rulesFile),
       (pids) => pids.length === 0,
     );
+  });
+
+verifies('X-134')
+  .needs(capabilities.sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+  .test('a proxy begins with the first connection, and leaves no rules behind where none was made', async () => {
+    const folder = temporaryFolder('/var/tmp');
+    mkdirSync(join(folder, 'sockets'));
+    const [scratch, shared] = [join(folder, 'scratch'), join(folder, 'shared')];
+    mkdirSync(shared);
+    const rulesFile = join(scratch, 'egress-sockets.json');
+    const run = (lines: string) => {
+      const sandbox = {
+        ...{ kind: 'bubblewrap' as const, writable: [shared], hidden: [], scratch },
+        network: rules({ socket: join(folder, 'sockets', 'net') }),
+      };
+      const program = { file: '/bin/sh', args: ['-c', `cd ${shared}; ${lines}; cat hold`], env: { PATH } };
+      return runJob(jobSpec('', mkdtempSync(join(folder, 'job-')), { ...program, sandbox, cwd: '/' }), capabilities);
+    };
+    const kinds = () =>
+      pidsNaming(rulesFile).map((pid) => (readlinkSync(`/proc/${pid}/exe`) === process.execPath ? 'proxy' : 'other'));
+    execFileSync('mkfifo', [join(shared, 'hold')]);
+    const seen: boolean[] = [];
+    for (const lines of ['touch quiet', `node -e "fetch('http://unlisted.example')" 2>/dev/null; touch asked`]) {
+      const over = run(lines);
+      await eventually(
+        () => existsSync(join(shared, lines.split(' ').at(-1) ?? '')),
+        (isThere) => isThere,
+      );
+      seen.push(kinds().length > 0, kinds().includes('proxy'), existsSync(rulesFile));
+      writeFileSync(join(shared, 'hold'), '');
+      await over;
+    }
+    expect([seen, existsSync(rulesFile)]).toEqual([[true, false, true, true, true, false], false]);
   });
 
 verifies('X-134')
