@@ -165,3 +165,40 @@ for (const agent of ['claude', 'codex'] as const) {
       SLOW_MS,
     );
 }
+
+verifies('X-133', 'X-135')
+  .needs(...installed('claude'))
+  .needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work')
+  .test(
+    'a sub-agent of claude works in the sandbox of its parent and behind the same walls',
+    async () => {
+      const outside = join(rig.world.root, 'outside.txt');
+      rig.scripts['sub-agent'] = [
+        {
+          tools: [
+            {
+              tool: 'Agent',
+              input: {
+                ...{ description: 'Paint it', prompt: 'Paint the coral.' },
+                ...{ subagent_type: 'general-purpose', run_in_background: false },
+              },
+            },
+          ],
+        },
+        { tools: [{ shell: `echo pink > coral.txt; echo x > ${outside}; cat ~/.claude/settings.json` }] },
+        { text: 'It is pink.' },
+        { text: 'My painter is done.' },
+      ];
+      const job = await rig.spawn({ agent: 'claude', script: 'sub-agent', yes: true });
+      expect(await job.ended()).toMatchObject({
+        status: 'completed',
+        sandbox: 'bubblewrap',
+        lastOutput: 'My painter is done.',
+      });
+      expect([job.file('coral.txt'), existsSync(outside)]).toEqual(['pink\n', false]);
+      const asked = job.requests().map(({ body }) => JSON.stringify(body));
+      expect(asked.some((body) => body.includes('Paint the coral.') && !body.includes('My painter'))).toBe(true);
+      expect((await job.progress('subagent')).length).toBeGreaterThan(0);
+    },
+    SLOW_MS,
+  );

@@ -100,6 +100,9 @@ const typed = (agent: string): string[][] => [
     ['mcp'],
     ['acp'],
     ['mcp', 'install', 'claude'],
+    ['mcp', 'list'],
+    ['mcp', 'approve'],
+    ['fleet', 'init', '--database-url-file', 'none'],
   ],
   ...['config', 'role', 'macro', 'agent'].flatMap((what) => [
     [what, 'show', 'x'],
