@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createWebServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -166,7 +166,7 @@ verifies('X-134')
         network: rules({ socket: join(folder, 'sockets', 'net') }),
       };
       const program = { file: '/bin/sh', args: ['-c', `cd ${shared}; ${lines}; cat hold`], env: { PATH } };
-      return runJob(jobSpec('', mkdtempSync(join(folder, 'job-')), { ...program, sandbox, cwd: '/' }), capabilities);
+      return runJob(jobSpec('', temporaryFolder(folder), { ...program, sandbox, cwd: '/' }), capabilities);
     };
     const kinds = () =>
       pidsNaming(rulesFile).map((pid) => (readlinkSync(`/proc/${pid}/exe`) === process.execPath ? 'proxy' : 'other'));
