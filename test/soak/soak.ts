@@ -11,6 +11,8 @@ import { PROJECT, Tasks } from './tasks.ts';
 
 const MINUTE_MS = 60_000;
 const TASKS_A_MINUTE = 20;
+/** That of an empty repository, and that of the project. */
+const FIRST_COMMITS = 2;
 
 export interface SoakSpec {
   minutes: number;
@@ -127,7 +129,8 @@ export class Soak {
     this.#sizes.push({ tasks, bytes });
     const { rssMb = 0, descriptors = 0 } = this.#samples.at(-1) ?? {};
     const mib = (bytes / 1_048_576).toFixed(1);
-    const figures = `${tasks} tasks, ${this.#kills} kills, ${rssMb.toFixed(1)} MB, ${descriptors} descriptors, home ${mib} MiB`;
+    const merged = Number(this.#rig.git('rev-list', '--count', 'main')) - FIRST_COMMITS;
+    const figures = `${tasks} tasks, ${merged} merged, ${this.#kills} kills, ${rssMb.toFixed(1)} MB, ${descriptors} descriptors, home ${mib} MiB`;
     this.#spec.say?.(`minute ${this.#minute.toFixed(1)}: ${figures}`);
   }
 
