@@ -77,7 +77,12 @@ function contents(store: Store) {
     outbox: records.flatMap((record) => outbox.open(record.job.id)),
   };
 }
-const { version: _version, writtenAt: _writtenAt, ...told } = snapshot;
+const { version: _version, writtenAt: _writtenAt, ...known } = snapshot;
+/** What comes back, and the one event that says so. */
+const told = { ...known, lastSeq: known.lastSeq + 1 };
+/** The events that are about the home itself. */
+const toldOfHome = (store: Store) =>
+  store.events.ofJob({ jobId: 'reef', after: 0, limit: 10 }).map(({ type, payload }) => ({ type, payload }));
 const names = () =>
   readdirSync(dir)
     .filter((name) => !/-(wal|shm)$/.test(name))
@@ -181,7 +186,7 @@ describe('a database', () => {
     logged = [];
     const store = await open();
     const seq = store.commit(() => store.events.append({ at: 'now', jobId: 'A', type: 'progress', payload: '{}' }));
-    expect({ seq, logged }).toEqual({ seq: 8, logged: [] });
+    expect({ seq, logged }).toEqual({ seq: 9, logged: [] });
     store.close();
   });
 
@@ -189,7 +194,7 @@ describe('a database', () => {
     writeFileSync(files.database, 'no database '.repeat(500));
     const store = await open();
     expect({ lastSeq: store.events.lastSeq(), names: names(), logged }).toEqual({
-      lastSeq: 0,
+      lastSeq: 1,
       names: ['reef.db', ASIDE],
       logged: [{ level: 'error', message: 'the database is damaged and was set aside' }],
     });
@@ -244,9 +249,13 @@ describe('a snapshot', () => {
     writeFileSync(files.snapshot, '{');
     writeFileSync(files.database, 'no database '.repeat(500));
     const store = await open();
-    expect({ names: names(), levels: logged.map(({ level }) => level) }).toEqual({
+    const message = 'state.json cannot be read and was set aside; the database is damaged and was set aside';
+    expect({ names: names(), levels: logged.map(({ level }) => level), told: toldOfHome(store) }).toEqual({
       names: ['reef.db', ASIDE, 'state.json.bad-2026-01-01T00-00-00.000Z'],
       levels: ['error', 'error'],
+      told: [
+        { type: 'error', payload: { code: 'store_damaged', message, fatal: false, scope: 'line', retryable: false } },
+      ],
     });
     store.close();
   });

@@ -18,29 +18,56 @@ interface Helpers {
   log: Logger;
 }
 
+/** Says it to whoever reads the log, and keeps it for those who read the events. */
+type Tell = (level: 'error' | 'warn', message: string, fields: Record<string, unknown>) => void;
+
+/** The events that are about no job name this as theirs. */
+const OF_THE_HOME = 'reef';
+
 /**
  * Opens the database. A damaged one, or a damaged snapshot, is set aside and named, never taken for empty. A lost database is
  * rebuilt from the snapshot and reads on in the raw files from there; so is what only its lost write-ahead log had.
  */
 export async function openStore(files: Files, helpers: Helpers): Promise<Store> {
-  const snapshot = await loadSnapshot(files.snapshot, helpers);
+  const told: string[] = [];
+  const tell: Tell = (level, message, fields) => {
+    helpers.log[level](message, fields);
+    told.push(message);
+  };
+  const snapshot = await loadSnapshot(files.snapshot, helpers, tell);
   // SQLite removes its log when it is closed, with all of it in the database. A daemon that was killed leaves it.
   const hasLog = (statSync(`${files.database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const store = openDatabase(files.database, (path) => new Store(path), {
     clock: helpers.clock,
-    onDamage: (aside) => helpers.log.error('the database is damaged and was set aside', { aside }),
+    onDamage: (aside) => tell('error', 'the database is damaged and was set aside', { aside }),
   });
-  if (snapshot === null) return store;
+  if (snapshot !== null) bringBack(store, snapshot, { hasLog, tell });
+  if (told.length > 0) tellAll(store, helpers.clock, told);
+  return store;
+}
+
+function bringBack(store: Store, snapshot: Snapshot, { hasLog, tell }: { hasLog: boolean; tell: Tell }): void {
   const { lastSeq } = snapshot;
   if (isLost(store, snapshot)) {
     takeOver(store, snapshot);
-    helpers.log.warn('the database was rebuilt from state.json', { lastSeq });
+    tell('warn', 'the database was rebuilt from state.json', { lastSeq });
   } else if (!hasLog && isBehind(store, snapshot)) {
     const had = store.events.lastSeq();
     takeOver(store, snapshot);
-    helpers.log.warn('the log of the database is gone: what was newer comes from state.json', { had, lastSeq });
+    tell('warn', 'the log of the database is gone: what was newer comes from state.json', { had, lastSeq });
   }
-  return store;
+}
+
+/** One event, however much was damaged. */
+function tellAll(store: Store, clock: Clock, told: readonly string[]): void {
+  const failure = { code: 'store_damaged', message: told.join('; '), fatal: false, scope: 'line', retryable: false };
+  const event = {
+    at: clock.now().toISOString(),
+    jobId: OF_THE_HOME,
+    type: 'error',
+    payload: JSON.stringify(failure),
+  } as const;
+  store.commit(() => store.events.append(event));
 }
 
 function isLost({ events, worktrees }: Store, { lastSeq, work }: Snapshot): boolean {
@@ -53,12 +80,12 @@ function isBehind({ events, journal }: Store, { lastSeq, work }: Snapshot): bool
   return lastSeq > events.lastSeq() || runs.some((run) => (run.journal ?? []).length > journal.lastOf(run.id));
 }
 
-async function loadSnapshot(path: string, { hook, clock, log }: Helpers): Promise<Snapshot | null> {
+async function loadSnapshot(path: string, { hook, clock }: Helpers, tell: Tell): Promise<Snapshot | null> {
   try {
     return await hook.load();
   } catch (error) {
     const aside = setAside(path, clock);
-    log.error('state.json cannot be read and was set aside', { aside, reason: String(error) });
+    tell('error', 'state.json cannot be read and was set aside', { aside, reason: String(error) });
     return null;
   }
 }

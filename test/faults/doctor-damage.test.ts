@@ -151,6 +151,30 @@ verifies('Q-102', 'Q-103').test(
   120_000,
 );
 
+verifies('Q-12', 'Q-103').test(
+  'a database and a snapshot that cannot be read are one error event of the home, and findings of doctor',
+  async () => {
+    const { id } = await waiting('told');
+    await world.client.call('kill', { id });
+    await world.stopDaemon();
+    await writeFile(world.home.snapshot, 'not json');
+    await writeFile(world.home.database, (await readFile(world.home.database)).fill(0xff, 100, 4_096));
+    await world.client.call('status', {});
+    const { events } = await world.client.call('events', {});
+    expect(events.map(({ agentId, type, payload }) => [agentId, type, payload.code])).toEqual([
+      ['reef', 'error', 'store_damaged'],
+    ]);
+    const [database, snapshot] = (await troubles()).sort();
+    expect([database, snapshot]).toEqual([
+      expect.stringMatching(/^warn set aside: reef\.db\.bad-.* was damaged and has been replaced$/),
+      expect.stringMatching(/^warn set aside: state\.json\.bad-.* was damaged and has been replaced$/),
+    ]);
+    for (const name of readdirSync(world.home.dir)) if (name.includes('.bad-')) rmSync(join(world.home.dir, name));
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
+
 const KILLS = scale('Q-102', { test: 4, faults: 100, soak: 500 });
 
 verifies('Q-102').test(

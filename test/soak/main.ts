@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util';
 import { Soak, type SoakFigures } from './soak.ts';
 
 /**
- * npm run soak -- --hours N: two homes under the same load, side by side. In one the daemon is killed every five minutes, that
+ * npm run soak -- --hours N [--tasks 20] [--kill-every 5]: two homes under the same load, side by side. In one the daemon is killed every five minutes, that
  * of the other lives to the end. Figures as JSON at the end; the exit code says whether the promises were kept.
  */
 
 const { values } = parseArgs({
   options: {
     hours: { type: 'string', default: '1' },
+    tasks: { type: 'string', default: '20' },
     'kill-every': { type: 'string', default: '5' },
     parent: { type: 'string', default: '/var/tmp' },
     out: { type: 'string' },
@@ -23,7 +24,14 @@ if (!(minutes > 0)) {
 
 const home = (name: string, killEveryMinutes?: number) => {
   const say = (line: string) => console.log(`${name.padEnd(6)} ${line}`);
-  const spec = { minutes, parent: values.parent, say, ...(killEveryMinutes !== undefined && { killEveryMinutes }) };
+  const tasksAMinute = Number(values.tasks);
+  const spec = {
+    minutes,
+    tasksAMinute,
+    parent: values.parent,
+    say,
+    ...(killEveryMinutes !== undefined && { killEveryMinutes }),
+  };
   return new Soak(spec).run();
 };
 // Each clears away what is its own before the failure of the other ends this process.

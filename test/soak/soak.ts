@@ -10,12 +10,12 @@ import { bytesBelow, filesBelow, leastOfMinutes, look, type Sample, slope } from
 import { PROJECT, Tasks } from './tasks.ts';
 
 const MINUTE_MS = 60_000;
-const TASKS_A_MINUTE = 20;
 /** That of an empty repository, and that of the project. */
 const FIRST_COMMITS = 2;
 
 export interface SoakSpec {
   minutes: number;
+  tasksAMinute: number;
   /** Absent: the daemon is left alone, so that its memory is that of one long life. */
   killEveryMinutes?: number;
   /** Where its repository and home are made. */
@@ -96,7 +96,7 @@ export class Soak {
 
   async #load(): Promise<void> {
     for (let n = 0; this.#minute < this.#spec.minutes; n++) {
-      const due = (n / TASKS_A_MINUTE) * MINUTE_MS;
+      const due = (n / this.#spec.tasksAMinute) * MINUTE_MS;
       await sleep(Math.max(0, due - this.#minute * MINUTE_MS));
       await this.#tasks.start(n).catch((error) => this.#tasks.refused.push(`task ${n}: ${error}`));
     }
@@ -143,7 +143,7 @@ export class Soak {
       return [...live, ...worktrees.map(({ id, status }) => `${id} ${status}`), ...leftovers(this.#rig)];
     };
     // What does not settle is told with the figures.
-    await eventually(look, (left) => left.length === 0, { withinMs: 120_000, everyMs: 500 }).catch(() => undefined);
+    await eventually(look, (left) => left.length === 0, { withinMs: 300_000, everyMs: 500 }).catch(() => undefined);
   }
 
   async #figures(readers: Reader[]): Promise<SoakFigures> {
