@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Module, parseSync } from '@swc/core';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { faultOf } from '../scripts/check-commits.ts';
 import { classesTwice, idsInComments, linked, orphans, siblingCycles, spreadsOfShorthand } from '../scripts/tree.ts';
+import { errorTable } from '../src/protocol/error-table.ts';
+import { FOLLOWED, MET, NOT_MET } from './support/hint-situations.ts';
 import { isTest, ROOT, sourceFiles } from './support/source-files.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { verifies } from './support/verifies.ts';
@@ -339,4 +341,11 @@ test('the cruiser turns red on imports that point upwards, sideways, in circles 
     'product-needs-no-test src/programs/reef.ts',
     'resolvable src/agents/codex/b.ts',
   ]);
+});
+
+test('an error whose hint names a command is met by a test that types it, or says why not', () => {
+  const named = Object.entries(errorTable).flatMap(([code, { hint }]) => (/`reef /.test(hint) ? [code] : []));
+  const listed = [MET, FOLLOWED, NOT_MET].flatMap((each) => Object.keys(each));
+  expect(listed.sort()).toEqual(named.sort());
+  for (const file of Object.values(FOLLOWED)) expect(existsSync(join(ROOT, file))).toBe(true);
 });

@@ -104,9 +104,15 @@ export class RunsRig {
   reefIn(cwd: string, ...args: string[]): Promise<Spoken> {
     const { env } = this.world;
     return new Promise((resolve) => {
-      execFile(process.execPath, [REEF, ...args], { cwd, env, maxBuffer: 64 * 1_048_576 }, (error, out, err) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, out, err });
-      });
+      const child = execFile(
+        process.execPath,
+        [REEF, ...args],
+        { cwd, env, maxBuffer: 64 * 1_048_576 },
+        (error, out, err) => {
+          resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, out, err });
+        },
+      );
+      child.stdin?.end(); // nobody types, and nothing is piped in
     });
   }
 
