@@ -99,7 +99,7 @@ export class RecordOperations implements RecordCore {
       signal,
       clock,
     });
-    return upToGap(after, page);
+    return upToGap(log, after, page);
   }
 
   prune(request: OperationRequest<'prune'>): Promise<OperationOutput<'prune'>> {
@@ -108,11 +108,11 @@ export class RecordOperations implements RecordCore {
 }
 
 /** Numbers have no gaps but where events are no longer kept: a page says so at its beginning, and ends before the next one. */
-function upToGap(after: number, page: Page): OperationOutput<'events'> {
+function upToGap(log: EventLog, after: number, page: Page): OperationOutput<'events'> {
   const first = page.events[0]?.seq ?? after + 1;
   const hole = page.events.findIndex(({ seq }, index) => seq !== first + index);
   const events = hole < 0 ? page.events : page.events.slice(0, hole);
-  const nextCursor = hole < 0 ? page.nextCursor : String(first + hole - 1);
+  const nextCursor = hole < 0 ? page.nextCursor : log.cursor(first + hole - 1);
   const gap = first > after + 1 ? { gap: { from: after + 1, to: first - 1 } } : {};
   return { events, nextCursor, truncated: page.truncated || hole >= 0, ...gap };
 }

@@ -8,6 +8,7 @@ const good: [string | undefined, Cursor][] = [
   ['0', { after: 0 }],
   ['812', { after: 812 }],
   ['999999999999999', { after: 999_999_999_999_999 }],
+  ['812.00c0ffee', { after: 812, log: '00c0ffee' }],
   ['2026-01-01', { at: '2026-01-01T00:00:00.000Z' }],
   ['2026-01-01T12:30Z', { at: '2026-01-01T12:30:00.000Z' }],
   ['2026-01-01T12:30:05Z', { at: '2026-01-01T12:30:05.000Z' }],
@@ -19,7 +20,21 @@ const good: [string | undefined, Cursor][] = [
 describe('a cursor', () => {
   test.each(good)('%s is understood', (since, cursor) => expect(parseCursor(since)).toEqual(cursor));
 
-  const bad = ['', 'x', '-1', '1.5', '1e3', ' 1', '0x1', '9999999999999999', 'yesterday', '2026-13-01'];
+  const bad = [
+    '',
+    'x',
+    '-1',
+    '1.5',
+    '1.00C0FFEE',
+    '1.',
+    '.00c0ffee',
+    '1e3',
+    ' 1',
+    '0x1',
+    '9999999999999999',
+    'yesterday',
+    '2026-13-01',
+  ];
   for (const since of [...bad, '2026-01-01T25:00Z', '2026-01-01 12:30', 'Thu, 01 Jan 1970 00:00:00 GMT', 'NaN']) {
     verifies('Q-04').test(`"${since}" is refused`, () => {
       expect(() => parseCursor(since)).toThrow(expect.objectContaining({ code: 'bad_cursor' }));

@@ -181,10 +181,18 @@ describe('reading', () => {
       log.slice({ jobId: 'J', since: '3', limit: 2 }),
     ].map(({ events, ...rest }) => ({ seqs: events.map(({ seq }) => seq), ...rest }));
     expect(pages).toEqual([
-      { seqs: [1, 2], nextCursor: '2', truncated: true },
-      { seqs: [3], nextCursor: '3', truncated: false },
-      { seqs: [], nextCursor: '3', truncated: false },
+      { seqs: [1, 2], nextCursor: log.cursor(2), truncated: true },
+      { seqs: [3], nextCursor: log.cursor(3), truncated: false },
+      { seqs: [], nextCursor: log.cursor(3), truncated: false },
     ]);
+  });
+
+  verifies('J-41').test('a cursor of another log is told, and its number alone is taken as before', () => {
+    append('J', says('1'), says('2'));
+    const of = (since: string) => () => log.slice({ jobId: 'J', since, limit: 2 }).events.map(({ seq }) => seq);
+    expect([of(log.cursor(1))(), of('1')()]).toEqual([[2], [2]]);
+    const other = log.cursor(1).replace(/\.(.)/, (_, digit: string) => (digit === '0' ? '.1' : '.0'));
+    expect(of(other)).toThrow(expect.objectContaining({ code: 'cursor_unknown' }));
   });
 
   verifies('Q-04', 'A-62').test('a seq is exclusive, an instant inclusive', async () => {

@@ -9,6 +9,8 @@ const RAW_LENGTH = 1024;
 
 /** What the log needs of a store; the SQLite table is one. */
 export interface EventRows {
+  /** Of this log and no other: one that is begun anew has another. */
+  logId: string;
   append(event: { at: string; jobId: string; type: AgentEvent['type']; payload: string }): number;
   firstSeqSince(at: string): number | undefined;
   lastSeq(): number;
@@ -60,14 +62,22 @@ export class EventLog {
   /** The `seq` after which a cursor reads on. */
   after(since: string | undefined): number {
     const cursor = parseCursor(since);
-    if ('after' in cursor) return this.#known(cursor.after);
+    if ('after' in cursor) return this.#known(cursor);
     return (this.#rows.firstSeqSince(cursor.at) ?? this.#rows.lastSeq() + 1) - 1;
   }
 
-  /** Further than anything written here: it was given before the home was reset, and would hide what has happened since. */
-  #known(after: number): number {
+  /** A place in this log. */
+  cursor(seq: number): string {
+    return `${seq}.${this.#rows.logId}`;
+  }
+
+  /** Of another log, or further than anything written here: it was given before the home was reset, and would hide what has happened since. */
+  #known({ after, log }: { after: number; log?: string }): number {
     const last = this.#rows.lastSeq();
-    if (after <= last) return after;
+    const isOurs = log === undefined || log === this.#rows.logId;
+    if (isOurs && after <= last) return after;
+    if (!isOurs)
+      throw new ReefError('cursor_unknown', `The cursor ${after}.${log} is of an earlier log.`, { details: { last } });
     throw new ReefError('cursor_unknown', `The cursor ${after} lies beyond the last event, ${last}.`, {
       details: { last },
     });
@@ -80,7 +90,7 @@ export class EventLog {
     const wanted = { after, limit: query.limit + 1 };
     const found = jobId === undefined ? this.#rows.ofAll(wanted) : this.#rows.ofJob({ jobId, ...wanted });
     const events = found.slice(0, query.limit);
-    const nextCursor = String(events.at(-1)?.seq ?? after);
+    const nextCursor = this.cursor(events.at(-1)?.seq ?? after);
     return { events, nextCursor, truncated: found.length > events.length };
   }
 
@@ -88,7 +98,7 @@ export class EventLog {
   before(query: { jobId: string; before: number; limit: number }): Page {
     const found = this.#rows.tail(query.jobId, query.limit + 1, query.before);
     const events = found.slice(-query.limit);
-    return { events, nextCursor: String(events.at(-1)?.seq ?? 0), truncated: found.length > events.length };
+    return { events, nextCursor: this.cursor(events.at(-1)?.seq ?? 0), truncated: found.length > events.length };
   }
 
   /** An event that breaks its own schema is a defect of Reef: the log says so instead of losing or trusting it. */
@@ -103,17 +113,23 @@ export class EventLog {
   }
 }
 
-/** Where a reader stands: after a `seq`, or at an instant. */
-export type Cursor = { after: number } | { at: string };
+/** Where a reader stands: after a `seq`, of a certain log if it says so, or at an instant. */
+export type Cursor = { after: number; log?: string } | { at: string };
 
-const SEQ = /^\d{1,15}$/;
+const SEQ = /^(\d{1,15})(?:\.([0-9a-f]{8}))?$/;
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
 export function parseCursor(since: string | undefined): Cursor {
   if (since === undefined) return { after: 0 };
-  if (SEQ.test(since)) return { after: Number(since) };
+  const [, seq, log] = SEQ.exec(since) ?? [];
+  if (seq !== undefined) return { after: Number(seq), ...(log !== undefined && { log }) };
   const time = ISO.test(since) ? Date.parse(since) : Number.NaN;
   if (Number.isNaN(time))
     throw new ReefError('bad_cursor', `"${since.slice(0, 64)}" is neither a cursor nor an ISO-8601 time`);
   return { at: new Date(time).toISOString() };
+}
+
+/** Another place in the log of a cursor. */
+export function cursorBeside(cursor: string, seq: number): string {
+  return cursor.replace(/^\d+/, String(seq));
 }

@@ -25,10 +25,13 @@ export class EventTable {
   #lastSeq: number;
   /** When the last event was written, if that is known. */
   #lastAt = '';
+  readonly logId: string;
 
   constructor({ prepare }: Sqlite) {
     this.#sql = prepare;
     this.#lastSeq = this.#readLast();
+    const [row] = prepare<{ application_id: number }>('PRAGMA application_id').all();
+    this.logId = (row?.application_id ?? 0).toString(16).padStart(8, '0');
   }
 
   /** Only inside a transaction of the store, which calls `rewind` when it rolls back. */

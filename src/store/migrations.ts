@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { ReefError } from '../protocol/errors.ts';
 import type { Sqlite } from './driver.ts';
 
@@ -89,4 +90,6 @@ export function migrate(database: Sqlite, steps: readonly string[] = migrations)
       database.pragma(`user_version = ${index + 1}`);
     });
   }
+  // The number that a database carries in its head is the identity of its log of events.
+  if (Number(database.pragma('application_id')) === 0) database.pragma(`application_id = ${randomInt(1, 2 ** 31)}`);
 }

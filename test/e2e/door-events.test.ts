@@ -15,9 +15,11 @@ verifies('U-21').test('a stream goes on after the daemon was killed, with every 
   const { port, token } = await serve(world);
   const { agentId } = await world.client.call('spawn', { agent, task: 'talk' });
   const first = await openStream(port, { token, since: 0 });
-  const got = (await first.take(200)).map(({ id, event }) => (event === 'job' ? Number(id) : undefined));
+  const got = (await first.take(200)).map(({ id, event }) =>
+    event === 'job' ? Number.parseInt(id ?? '', 10) : undefined,
+  );
   await world.killDaemon();
-  for await (const { id, event } of first.messages) if (event === 'job') got.push(Number(id));
+  for await (const { id, event } of first.messages) if (event === 'job') got.push(Number.parseInt(id ?? '', 10));
   const seen = got.filter((seq) => seq !== undefined);
 
   await world.client.call('status', {});
@@ -26,7 +28,7 @@ verifies('U-21').test('a stream goes on after the daemon was killed, with every 
   const { lastSeq = 0 } = (await world.client.daemon()) ?? {};
   const second = await openStream(port, { token, lastEventId: String(seen.at(-1)) });
   while ((seen.at(-1) ?? 0) < lastSeq) {
-    for (const { id, event } of await second.take(1)) if (event === 'job') seen.push(Number(id));
+    for (const { id, event } of await second.take(1)) if (event === 'job') seen.push(Number.parseInt(id ?? '', 10));
   }
   second.close();
   expect(seen).toEqual(Array.from({ length: lastSeq }, (_, n) => n + 1));

@@ -29,7 +29,11 @@ verifies('U-23', 'U-25').test('a job is started, read, answered and ended by add
   const answer = { decision: 'allow_once', fingerprint, questionId };
   expect(await ask({ path: `/v1/jobs/${agentId}/input`, body: answer })).toMatchObject({ agentId, delivered: true });
   const events = await ask({ path: `/v1/jobs/${agentId}/events?limit=1&since=0` });
-  expect(events).toMatchObject({ events: [{ seq: 1 }], nextCursor: '1', truncated: true });
+  expect(events).toMatchObject({
+    events: [{ seq: 1 }],
+    nextCursor: expect.stringMatching(/^1\.[0-9a-f]{8}$/),
+    truncated: true,
+  });
   expect(await ask({ path: `/v1/jobs/${agentId}/log?from=0&bytes=100` })).toMatchObject({ agentId, from: 0 });
   expect(await ask({ path: '/v1/usage?by=agent&limit=5' })).toMatchObject({ rows: [{ key: agent, jobs: 1 }] });
   expect(await ask({ path: '/v1/events/page?since=0&limit=1' })).toMatchObject({ events: [{ seq: 1 }] });

@@ -91,7 +91,8 @@ verifies('J-41').test(
     const { nextCursor } = await rig.json('output', 'talk');
     await loseDatabase();
     rmSync(rig.world.home.snapshot, { force: true });
-    const short = rig.world.script('short', [{ say: 'After the reset.' }]);
+    // The new log grows past the old cursor.
+    const short = rig.world.script('short', [...Array(5).fill({ say: 'Again.' }), { say: 'After the reset.' }]);
     expect((await rig.reef('spawn', short, 'Begin anew', '--wait')).code).toBe(0);
     for (const asked of [['output', 'begin anew'], ['events']]) {
       const refused = await rig.reef(...asked, '--since', nextCursor);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { capJson, capText } from '../../base/cap.ts';
 import { defined } from '../../base/defined.ts';
+import { cursorBeside } from '../../events/event-log.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import { jobStatusSchema, questionSchema } from '../../protocol/jobs.ts';
 import type { Operation } from '../../protocol/operation.ts';
@@ -125,7 +126,7 @@ function slimPage(page: Page): z.infer<typeof pageSchema> {
   const events = kept === -1 ? slim : slim.slice(0, Math.max(1, kept));
   const last = events.at(-1);
   if (!last || events.length === slim.length) return { ...page, events };
-  return { ...page, events, nextCursor: String(last.seq), truncated: true };
+  return { ...page, events, nextCursor: cursorBeside(page.nextCursor, last.seq), truncated: true };
 }
 
 function slimPayload(type: string, payload: Record<string, unknown>): Record<string, unknown> {

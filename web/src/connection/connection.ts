@@ -55,6 +55,8 @@ class Connection {
   readonly #returns = new Set<() => void>();
   #session: Session | undefined;
   #lastSeq: number | undefined;
+  /** Of the same event: it also says of which log. */
+  #cursor: string | undefined;
   #stream = new AbortController();
   /** A stream that takes the place of the one that is read. */
   #next: Response | undefined;
@@ -223,18 +225,24 @@ class Connection {
   }
 
   async #openStream(token: string, signal: AbortSignal): Promise<Response> {
-    const from = `/v1/events?since=${this.#lastSeq}`;
+    const from = `/v1/events?since=${this.#cursor ?? this.#lastSeq}`;
     const run = this.#watched;
     const path = run ? `${from}&run=${run.id}&after=${run.seq()}` : from;
     const response = await this.#authorized(path, { signal }, token);
     if (response.ok) return response;
+    if (response.status === 410) {
+      // The home was reset: everything is read anew, and the stream begins with what comes now.
+      this.#cursor = undefined;
+      this.#lastSeq = undefined;
+    }
     if (!run || response.status !== 404) throw new Error(`events: ${response.status}`);
     // It is no longer kept, which is no reason to be without all the others.
     this.#watched = undefined;
     return this.#openStream(token, signal);
   }
 
-  #take({ event, data }: StreamMessage): void {
+  #take({ event, data, id }: StreamMessage): void {
+    this.#cursor = id ?? this.#cursor;
     if (event === 'job') this.#takeEvent(JSON.parse(data) as AgentEvent);
     if (event === 'run') this.#takeRun(JSON.parse(data) as RunNews);
     if (event === 'gap') {

@@ -3,6 +3,8 @@
 export interface StreamMessage {
   event: string;
   data: string;
+  /** A cursor: the stream can be taken up again after it. */
+  id?: string;
 }
 
 /** A stream that says nothing for so long has broken without telling: the server writes a comment every 15 s. */
@@ -26,9 +28,10 @@ export async function* readMessages(response: Response, cancel: () => void): Asy
 }
 
 function parseBlock(block: string): StreamMessage | undefined {
-  const message = { event: 'message', data: '' };
+  const message: StreamMessage = { event: 'message', data: '' };
   for (const line of block.split('\n')) {
     if (line.startsWith('event:')) message.event = line.slice(6).trim();
+    if (line.startsWith('id:')) message.id = line.slice(3).trim();
     if (line.startsWith('data:')) message.data += (message.data ? '\n' : '') + line.slice(5).trimStart();
   }
   return message.data === '' ? undefined : message;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChangeSignal } from '../../../events/change-signal.ts';
+import { cursorBeside } from '../../../events/event-log.ts';
 import type { Change } from '../../../protocol/events.ts';
 import type { Caller, Core, OperationOutput } from '../../../protocol/operations.ts';
 import type { Changes } from '../../../store/changes.ts';
@@ -97,28 +98,32 @@ async function tellNext({ core, news, limits }: Deps, reader: Following, place: 
   if (start !== '') response.write(start);
   else if (page.events.length === 0 && run?.dueInMs === undefined) response.write(': still here\n\n');
   const { events } = page;
-  const taken = await writeEvents(response, events);
+  const taken = await writeEvents(response, page);
   return {
     version,
-    since: String(events[taken - 1]?.seq ?? page.gap?.to ?? page.nextCursor),
+    since: cursorBeside(
+      page.nextCursor,
+      events[taken - 1]?.seq ?? page.gap?.to ?? Number.parseInt(page.nextCursor, 10),
+    ),
     // Of a page that is too much for this reader, about as many as it took.
     limit: taken < events.length ? taken : Math.min(PAGE, place.limit * 2),
   };
 }
 
-function startOf({ gap }: Page, changes: readonly Change[]): string {
-  const skipped = gap ? `event: gap\nid: ${gap.to}\ndata: ${JSON.stringify(gap)}\n\n` : '';
+function startOf({ gap, nextCursor }: Page, changes: readonly Change[]): string {
+  const skipped = gap ? `event: gap\nid: ${cursorBeside(nextCursor, gap.to)}\ndata: ${JSON.stringify(gap)}\n\n` : '';
   const changed = changes.map((change) => `event: changed\ndata: ${JSON.stringify(change)}\n\n`);
   return changed.join('') + skipped;
 }
 
 /** How many of the events the reader has taken; at least one, unless there is none. */
-async function writeEvents(response: ServerResponse, events: Page['events']): Promise<number> {
+async function writeEvents(response: ServerResponse, { events, nextCursor }: Page): Promise<number> {
   let taken = 0;
   while (taken < events.length && !(taken > 0 && response.writableNeedDrain)) {
     let chunk = '';
     for (; taken < events.length && chunk.length < CHUNK_CHARACTERS; taken++) {
-      chunk += `event: job\nid: ${events[taken]?.seq}\ndata: ${JSON.stringify(events[taken])}\n\n`;
+      const id = cursorBeside(nextCursor, events[taken]?.seq ?? 0);
+      chunk += `event: job\nid: ${id}\ndata: ${JSON.stringify(events[taken])}\n\n`;
     }
     response.write(chunk);
     await nextTurn(); // the system takes it, if it has room
