@@ -74,10 +74,20 @@ export const security = page('security', {
   'X-131': { from: '+', says: "all sockets lie in one folder that no sandbox sees, and only a person's credential trusts and accepts", status: 'done' },
   'X-132': { from: '+', says: "agents' own project settings take effect only in a trusted repository", status: 'done' },
   'X-133': { from: '+', says: 'the sandbox is the default and belongs to the worktree', status: 'done' },
-  'X-134': { from: '+', says: 'in the sandbox everything is absent unless named, the network included', status: 'todo', because: 'a sandbox has a limit of processes (not for root) and, where set, of memory for each; none of their sum, which takes a control group' },
+  'X-134': {
+    from: '+',
+    says: 'in the sandbox everything is absent unless named, the network included',
+    status: 'todo',
+    because: 'all of it holds but one limit: the processes of a sandbox are limited together (not for root) and the memory of each where set; the sum of their memory takes a delegated control group of version 2, on which it was not tried',
+  },
   'X-135': { from: '+', says: 'agent state inside a sandbox is a private copy of which only sessions come back', status: 'done' },
   'X-136': { from: '+', says: 'what judges is not what was judged: gates run in a fresh checkout with programs from outside', status: 'done' },
-  'X-137': { from: '+', says: 'objects an agent writes go to a folder of its own and are checked when captured', status: 'todo', because: 'checked they are; the folder of its own is not built, see docs/decisions/0032; sandbox.git: read closes the objects of the repository' },
+  'X-137': {
+    from: '+',
+    says: 'objects an agent writes go to a folder of its own and are checked when captured',
+    status: 'todo',
+    because: 'checked they are; the folder of its own is not built: docs/decisions/0047 says which of three ways holds, and what has to move with it; sandbox.git: read closes the objects of the repository',
+  },
   'X-138': { from: '+', says: 'a decision names the question it answers', status: 'done' },
   'X-139': { from: '+', says: 'unclear shell text is asked about, and nothing an agent sends blocks the event loop', status: 'done' },
 });
