@@ -48,7 +48,6 @@ export function linked(files: [path: string, text: string][]): Source[] {
 const STARTED = new Set([
   'bin/reef.cjs',
   'src/fleet/hub/effects.ts',
-  'src/fleet/hub/git-backend.ts',
   'src/fleet/hub/hub-remote.ts',
   'src/fleet/store/host-store.ts',
 ]);

@@ -25,6 +25,8 @@ export interface FleetRun {
   queuedAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;
+  /** Of a run that ended: `success`, or how it failed. */
+  outcome: string | null;
 }
 
 export interface RepositoryView {
@@ -52,7 +54,8 @@ export function listRuns(
 ): Promise<FleetRun[]> {
   return queries.query<FleetRun>(
     `SELECT id, repository, task, status, host, last_host AS "lastHost", by, needs,
-       queued_at AS "queuedAt", started_at AS "startedAt", ended_at AS "endedAt"
+       queued_at AS "queuedAt", started_at AS "startedAt", ended_at AS "endedAt",
+       outcome ->> 'status' AS outcome
      FROM reef.run WHERE $1::text[] IS NULL OR repository = ANY($1)
      ORDER BY status IN ('ended', 'cancelled'), ended_at DESC NULLS FIRST, queued_at DESC LIMIT $2`,
     [repositories ?? null, limit],

@@ -132,11 +132,14 @@ function refOf({ run }: RunPlace, name: string): string {
   return `refs/reef/${run}/${name}`;
 }
 
+const AWAY =
+  /unable to access|could not (resolve|read from)|connection (refused|reset)|hung up|early EOF|returned error: 5|RPC failed/i;
+
 function failureOf(verb: string, stderr: string): ReefError {
   const said = stderr.trim().slice(-2_000);
   if (said.includes('job_superseded')) return new ReefError('job_superseded', 'Another host has this run now');
   if (/stale info|non-fast-forward|already exists/.test(said)) return new ReefError('nothing_promoted', said);
-  if (/storage_unavailable/.test(said)) return new ReefError('storage_unavailable', said);
-  if (/ref_invalid|role_forbidden|bad_request/.test(said)) return new ReefError('git_failed', said);
-  return new ReefError('remote_unavailable', `The hub cannot be reached by git ${verb}: ${said}`);
+  if (said.includes('storage_unavailable')) return new ReefError('storage_unavailable', said);
+  if (AWAY.test(said)) return new ReefError('remote_unavailable', `The hub cannot be reached: ${said}`);
+  return new ReefError('git_failed', `git ${verb}: ${said}`);
 }

@@ -17,6 +17,17 @@ export interface Access {
   expiresAt?: string;
   /** Aborted when the token is taken back. */
   revoked: AbortSignal;
+  /** The person, where there are several: otherwise whoever owns the home. */
+  by?: string;
+}
+
+/** Who may come in. */
+export interface Admission<A extends Access = Access> {
+  /** Nobody comes in before. */
+  start(): void;
+  check(given: string): A | undefined;
+  login(code: string): Promise<{ token: string; tokenId: string; expiresAt: string }>;
+  proof(tokenId: string, nonce: string): string;
 }
 
 interface Deps {
@@ -34,7 +45,7 @@ const MOST_PAGES = 64;
 const MOST_CODES = 16;
 
 /** Who may come in over TCP: a script with the token of the file, and pages that logged in with a code. */
-export class DoorTokens {
+export class DoorTokens implements Admission {
   readonly #deps: Deps;
   readonly #codes = new Map<string, number>();
   readonly #revocations = new Map<string, AbortController>();

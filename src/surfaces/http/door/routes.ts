@@ -15,7 +15,7 @@ import { type OperationDeps, operate } from '../operate.ts';
 import { untilGone } from '../response.ts';
 import { type Asked, completionSchema, questionSchema, sessionIdSchema, sessionSchema } from './asked.ts';
 import { type Completions, resultOf, streamAnswer } from './completions.ts';
-import type { Access, DoorTokens } from './door-tokens.ts';
+import type { Access, Admission } from './door-tokens.ts';
 import { type News, STREAM_LIMITS, type StreamLimits, streamEvents } from './event-stream.ts';
 import { bearer, type RateLimit } from './guards.ts';
 import { answerMcp, type McpOverHttp } from './mcp-route.ts';
@@ -33,9 +33,13 @@ interface PageInfo {
 }
 
 export interface RouteDeps extends OperationDeps {
-  tokens: DoorTokens;
-  /** Whoever shows a token is this person. */
+  tokens: Admission;
+  /** Whoever shows a token is this person, unless the token says who it is. */
   by: string;
+  /** Throws when whom a token let in may not do this: the name of an operation, or of what else there is to do. */
+  refuse?(access: Access, what: string): void;
+  /** More routes, behind the same guards. */
+  addRoutes?(app: Hono<Env>, guards: Pick<Guards, 'closing' | 'rate'>): void;
   info(): PageInfo;
   news: News;
   /** Asked for when the first MCP client comes: a door without one does not pay for the protocol. */
@@ -46,7 +50,7 @@ export interface RouteDeps extends OperationDeps {
   limits?: { stream?: StreamLimits };
 }
 
-interface Env {
+export interface Env {
   Bindings: HttpBindings;
   Variables: { access: Access };
 }
@@ -80,11 +84,24 @@ export function routesOf(deps: RouteDeps, guards: Guards): Hono<Env> {
     c.set('access', access);
     await next();
   });
+  app.use('*', async (c, next) => {
+    const what = elsewhere(c.req.path);
+    if (what !== undefined) deps.refuse?.(c.var.access, what);
+    await next();
+  });
+  deps.addRoutes?.(app, guards);
   addOperations(app, deps, guards);
   addReading(app, deps, guards);
   addMcp(app, deps, guards);
   addCompletions(app, deps, guards);
   return app;
+}
+
+/** What is done at an address that belongs to no operation. */
+function elsewhere(path: string): string | undefined {
+  if (/^\/(v1\/(info|openapi\.json|events)$|metrics$)/.test(path)) return 'read:door';
+  if (/^\/(mcp|v1\/(completions|sessions|agents|roles|rags|models))(\/|$)/.test(path)) return 'models';
+  return undefined;
 }
 
 function addPage(app: Hono<Env>, { pageFolder = PAGE_FOLDER }: RouteDeps): void {
@@ -128,9 +145,13 @@ function addLogin(app: Hono<Env>, { tokens }: RouteDeps, { rate, guesses }: Guar
 }
 
 function addOperations(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guards): void {
-  const caller = { by: deps.by, surface: 'web' } as const;
   const call = async (c: Context<Env>, operation: OperationName, input: () => Promise<unknown>) => {
-    const admit = () => rate.take(c.var.access.id);
+    const { access } = c.var;
+    const caller = { by: access.by ?? deps.by, surface: 'web' } as const;
+    const admit = () => {
+      deps.refuse?.(access, operation);
+      rate.take(access.id);
+    };
     const signal = untilGone(c.env.outgoing, closing);
     const output = await operate(deps, { operation, user: 'person', caller, input, admit, signal });
     return c.json(output as object, 200, NOT_STORED);
@@ -155,7 +176,6 @@ const eventsSchema = z.strictObject({
 });
 
 function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate, metrics }: Guards): void {
-  const caller = { by: deps.by, surface: 'web' } as const;
   app.get('/v1/info', (c) => {
     rate.take(c.var.access.id);
     return c.json(deps.info(), 200, NOT_STORED);
@@ -174,6 +194,7 @@ function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate, metrics }:
     if (c.env.incoming.method !== 'GET') return c.notFound(); // a HEAD would never end
     const { since, run: id, after } = parsed(eventsSchema, c.req.query());
     rate.take(access.id);
+    const caller = { by: access.by ?? deps.by, surface: 'web' } as const;
     const response = c.env.outgoing as ServerResponse;
     const run = id === undefined ? undefined : { id, after };
     const cursor = c.req.header('last-event-id') ?? since;
@@ -240,15 +261,18 @@ function addCompletions(app: Hono<Env>, deps: RouteDeps, { closing, rate }: Guar
 }
 
 /** Until the caller is gone, its token is over or taken back, or the door closes. */
-function untilOut({ env, var: { access } }: Context<Env>, closing: AbortSignal): AbortSignal {
+export function untilOut({ env, var: { access } }: Context<Env>, closing: AbortSignal): AbortSignal {
   return AbortSignal.any([untilGone(env.outgoing as ServerResponse, closing), access.revoked, untilOver(access)]);
 }
+
+/** Whoever reads a stream for so long begins another one. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A token that is good for hours only ends what it began. */
 function untilOver({ expiresAt }: Access): AbortSignal {
   return expiresAt === undefined
     ? new AbortController().signal
-    : AbortSignal.timeout(Math.max(0, Date.parse(expiresAt) - systemClock.now().getTime()));
+    : AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.max(0, Date.parse(expiresAt) - systemClock.now().getTime())));
 }
 
 const NOT_STORED = { 'cache-control': 'no-store' };

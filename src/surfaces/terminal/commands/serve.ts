@@ -10,10 +10,18 @@ interface ServeOptions {
   origin?: string;
   iKnowThisIsARemoteShell?: true;
   close?: true;
+  databaseUrl?: string;
+  databaseUrlFile?: string;
+  hub?: string;
 }
 
 /** Opens the door over TCP, or closes it. It stays as it is when the command has ended. */
-export const serve: Command<ServeOptions> = async (cli, _args, { close, iKnowThisIsARemoteShell, ...place }) => {
+export const serve: Command<ServeOptions> = async (cli, args, options) => {
+  const { close, iKnowThisIsARemoteShell, databaseUrl, databaseUrlFile, hub, ...place } = options;
+  if (databaseUrl !== undefined || databaseUrlFile !== undefined) {
+    const { serveFleet } = await import('./fleet-serve.ts');
+    return serveFleet(cli, args, options);
+  }
   const isRemoteShell = iKnowThisIsARemoteShell === true;
   const info = await cli.client().door(close ? { do: 'close' } : { do: 'open', ...place, isRemoteShell });
   cli.print(info, () => described(info));

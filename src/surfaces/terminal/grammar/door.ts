@@ -10,7 +10,10 @@ export function declare(program: Command, run: Run): void {
     .option('--host <address>', 'address to listen at (default: 127.0.0.1, which only this machine reaches)')
     .option('--origin <url>', 'address, such as https://reef.example.org, of a tunnel or proxy of your own')
     .option('--i-know-this-is-a-remote-shell', 'allow a --host that other machines reach')
-    .option('--close', 'close it instead');
+    .option('--close', 'close it instead')
+    .option('--database-url <address>', 'serve a fleet instead of this repository: its database, without a password')
+    .option('--database-url-file <file>', 'the same, with the address in a file that only you can read')
+    .option('--hub <folder>', 'of a fleet: where the repositories of the hub lie');
   define(serve, 'serve', 'reef serve --origin https://reef.example.org');
   const open = program.command('open').description('Open the page of this repository in your browser, and log it in');
   define(open, 'open');
