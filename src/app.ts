@@ -31,7 +31,9 @@ import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
 import type { Store } from './store/store.ts';
+import type { DurableEngine } from './workflow/durable/durable-engine.ts';
 import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
+import type { JournalDeps } from './workflow/durable/journal.ts';
 import { projectFilesOf } from './workflow/project/agent-settings.ts';
 import { endRunsOf } from './workflow/runs/start.ts';
 
@@ -42,7 +44,11 @@ export interface AppOptions {
   version: string;
   jobSockets: JobSockets;
   isPortFree(port: number): Promise<boolean>;
+  /** A worker of a fleet brings its own; otherwise runs are recorded in the home. */
+  openEngine?(deps: EngineDeps): DurableEngine;
 }
+
+type EngineDeps = JournalDeps & { log: Logger };
 
 const DAEMON_IDLE_MS = 600_000;
 
@@ -60,13 +66,12 @@ export async function openApp(options: AppOptions) {
   const storage = { store, log: eventLog, clock, savedGrants: new GrantsFile(grantsPath(env)) };
   const signal = new ChangeSignal();
   const snapshotter = openSnapshotter({ store, hook, clock, log, redact });
-
   const registry = new AdapterRegistry(() => readSettings().agents);
   const folder = home.repository ?? home.dir;
   const made = { capabilities: await probeCapabilities(), guards: new GuardedFolders(store), newId: createIds(clock) };
   const below = { home, env, clock, log, store, signal, ...made, redact, settings: readSettings, lastSettings };
   const repository = found && (await openRepository({ ...below, registry, isPortFree }, found));
-  const engine = openEngine({ ...below, onChange: () => snapshotter.changed() }, repository);
+  const engine = openEngine({ ...below, open: options.openEngine, snapshotter }, repository);
   const shared = { ...below, storage, registry, timings, retention: new HomeRetention(below) };
   const work = onceATurn(() => workChanged(repository));
   const runner = new JobRunner({
@@ -104,6 +109,7 @@ export async function openApp(options: AppOptions) {
     repository?.worktrees.settingsChanged();
   });
   return {
+    ...(runs && { beginQueued: runs.beginQueued }),
     core: withClientRules(core, { store, registry, settings: readSettings }),
     /** Finds the process of every stored job, and begins to work. */
     async start() {
@@ -176,16 +182,17 @@ function openSnapshotter({
 
 /** Each step of a run may change worktrees and which analysis servers are needed, and wakes those who wait. */
 function openEngine(
-  deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal; onChange(): void },
+  deps: EngineDeps & { signal: ChangeSignal; open: AppOptions['openEngine']; snapshotter: Snapshotter },
   repository?: Repository,
-) {
-  const { store, clock, log, signal, onChange } = deps;
-  return new EmbeddedEngine({
+): DurableEngine {
+  const { store, clock, log, signal, snapshotter } = deps;
+  const open = deps.open ?? ((each: EngineDeps) => new EmbeddedEngine(each));
+  return open({
     store,
     clock,
     log,
     onEntry(_runId, { kind }) {
-      onChange();
+      snapshotter.changed();
       if (kind === 'step') repository?.worktrees.touched();
       workChanged(repository);
       signal.notify();

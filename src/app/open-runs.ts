@@ -71,6 +71,8 @@ export function openRuns(deps: RunsDeps) {
   let retrying: NodeJS.Timeout | undefined;
   return {
     core: namingTasks({ core, names, signal }),
+    /** Begins a run that was queued in a fleet, under the id it has there. */
+    beginQueued: operations.beginQueued.bind(operations),
     async start() {
       void settle(repository, log).then(() => starter.dropBranches());
       retrying = setInterval(() => void retryLeftovers(repository, log), RETRY_MS).unref();

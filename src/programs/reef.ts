@@ -76,7 +76,7 @@ const GRAMMAR = [
   { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
   { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
   { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },
-  { words: 'fleet', load: () => import('../surfaces/terminal/grammar/fleet.ts') },
+  { words: 'fleet worker', load: () => import('../surfaces/terminal/grammar/fleet.ts') },
   { words: 'serve open token', load: () => import('../surfaces/terminal/grammar/door.ts') },
   {
     words: 'trust doctor init grants daemon mcp acp host demo',

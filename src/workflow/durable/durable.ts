@@ -165,7 +165,7 @@ export class DurableScope implements Durable {
 }
 
 /** What a step comes to: its value or its error, or that its time was up. */
-async function resultOfStep(
+export async function resultOfStep(
   fn: StepFunction<Json>,
   scope: StepScope,
   { timeoutMs, clock }: StepOptions & { clock: Clock },
@@ -191,12 +191,12 @@ async function resultOfStep(
   return over.signal.aborted ? { error: toErrorData(late) } : first;
 }
 
-function resultOf(data: EntryData): Json {
+export function resultOf(data: EntryData): Json {
   if (data.error) throw fromErrorData(data.error);
   return data.value ?? null;
 }
 
-function timeOf(text: string): number {
+export function timeOf(text: string): number {
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw new ReefError('bad_request', `"${text}" is not a time`);
   return time;

@@ -21,14 +21,14 @@ import { visitAgent } from './visit-agent.ts';
 import { visitInternal } from './visit-internal.ts';
 
 /** Raised whenever a recorded run would take another way. */
-const VERSION = 1;
+export const INTERPRETER = 1;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 300_000;
 
 /** Defines the workflow bodies in a durable engine. */
 export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): void {
   const ledger = new Ledger();
-  const options = { version: VERSION };
+  const options = { version: INTERPRETER };
   engine.define(WORKFLOW_BODY, mainBody(ports, ledger), options);
   engine.define(BRANCH_BODY, branchBody(ports, ledger), options);
 }

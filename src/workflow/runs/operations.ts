@@ -75,14 +75,25 @@ export class RunOperations implements RunCore {
     const runs: RunSummary[] = [];
     for (const [index, agent] of agents.entries()) {
       const key = request.key && `${request.key}#${index + 1}`;
-      runs.push(await this.#run({ ...request, agent, key }, caller, group));
+      runs.push(await this.#run({ ...request, agent, key }, caller, { group }));
     }
     const [first] = runs;
     return this.#deps.status.summary(findRun(this.#deps.store, first?.runId ?? ''));
   }
 
+  /** A run of a fleet, claimed for this home: it keeps its id, and one that was begun before goes on. */
+  async beginQueued(id: string, request: OperationRequest<'run'>, caller: Caller): Promise<void> {
+    const known = this.#deps.store.runs.get<RunSpec>(id);
+    if (!known) await this.#run(request, caller, { id });
+    else if (known.state !== 'over') this.#deps.starter.begin(known);
+  }
+
   /** The spec is stored first, so a repeat with the same key finds it. */
-  async #run(request: OperationRequest<'run'>, caller: Caller, group?: string): Promise<RunSummary> {
+  async #run(
+    request: OperationRequest<'run'>,
+    caller: Caller,
+    { group, id = this.#deps.newId() }: { group?: string; id?: string } = {},
+  ): Promise<RunSummary> {
     const { store, starter } = this.#deps;
     const known = request.key === undefined ? undefined : store.runs.byKey<RunSpec>(request.key);
     if (known) return this.#deps.status.summary(known);
@@ -92,7 +103,7 @@ export class RunOperations implements RunCore {
     }
     const plan = await this.#deps.planner.plan({ ...request, base }, caller);
     const doc = { ...plan, ...(group !== undefined && { group }) };
-    const stored: StoredRun = { id: this.#deps.newId(), worktreeId: '', state: 'waiting', doc };
+    const stored: StoredRun = { id, worktreeId: '', state: 'waiting', doc };
     const before = store.commit(() => this.#insert(stored, request.key));
     if (before) return this.#deps.status.summary(before);
     try {

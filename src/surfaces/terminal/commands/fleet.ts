@@ -4,6 +4,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { openDatabase } from '../../../fleet/database/open-database.ts';
 import { prepareDatabase } from '../../../fleet/database/prepare-database.ts';
 import { newPassword } from '../../../fleet/database/roles.ts';
+import { migrateDbos } from '../../../fleet/engine/dbos.ts';
 import { listHosts, listRuns } from '../../../fleet/hub/fleet-view.ts';
 import { addFirstAdmin } from '../../../fleet/hub/people.ts';
 import { setBudget } from '../../../fleet/store/budgets.ts';
@@ -22,6 +23,7 @@ interface InitOptions extends DatabaseOptions {
 export const init: Command<InitOptions> = async (cli, _args, { admin, appUrlFile, ...named }) => {
   const url = addressOf(cli, named);
   const migrations = await prepareDatabase(url, cli.env);
+  await migrateDbos(url, cli.env);
   const database = await openDatabase(url, { env: cli.env, role: 'reef_admin' });
   try {
     const first = await addFirstAdmin(database, admin ?? userInfo().username);

@@ -30,6 +30,22 @@ export function declare(program: Command, run: Run): void {
   define(budget, 'budget', 'reef fleet budget shop --usd 200');
   declareInbox(fleet, run);
   declarePeople(fleet, run);
+  declareWorker(program, fleet, run);
+}
+
+function declareWorker(program: Command, fleet: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/worker.ts'));
+  const worker = onDatabase(program.command('worker'))
+    .description('Work for a fleet: claim its runs on this machine until told to stop')
+    .option('--host <id>', 'what the fleet calls this machine (default: its name)')
+    .option('--slots <n>', 'how many runs at once (default 4)', wholeNumber)
+    .option('--label <label>', 'what runs may need, such as os=linux; may be repeated', collect)
+    .option('--repo-cache <folder>', 'where repositories and their homes lie');
+  define(worker, 'worker', 'reef worker --database-url-file app.url');
+  const drain = onDatabase(fleet.command('drain').argument('<host>', 'as reef fleet hosts names it')).description(
+    'Let a host take no more runs; its worker ends when it has none',
+  );
+  define(drain, 'drain', 'reef fleet drain build-2');
 }
 
 function declareInbox(fleet: Command, run: Run): void {

@@ -10,7 +10,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Code:': ['code', 'state', 'conflicts'],
   'Talk to a model:': ['ask', 'chat', 'role', 'macro', 'agent', 'rag'],
   'Configure:': ['init', 'trust', 'grants', 'config', 'vault', 'mcp', 'completions'],
-  'Look after Reef:': ['demo', 'doctor', 'daemon', 'serve', 'token', 'fleet', 'host', 'acp', 'prune', 'help'],
+  'Look after Reef:': ['demo', 'doctor', 'daemon', 'serve', 'token', 'fleet', 'worker', 'host', 'acp', 'prune', 'help'],
 };
 
 /** Of commands that only have others below them. The others bring their own. */

@@ -79,8 +79,12 @@ export const lifeCases: ConformanceCase[] = [
     async run(harness) {
       const aborted: string[] = [];
       const engine = await harness.open();
+      let begun = 0;
       const hang = (d: Scope, key: string) =>
-        d.step(key, null, ({ abort }) => forEver(abort).catch(() => String(aborted.push(key))));
+        d.step(key, null, ({ abort }) => {
+          begun += 1;
+          return forEver(abort).catch(() => String(aborted.push(key)));
+        });
       engine.define('branch', async (d) => hang(d, 'in-child'));
       engine.define('w', async (d) => {
         const child = d.child('c', 'branch', null);
@@ -88,7 +92,7 @@ export const lifeCases: ConformanceCase[] = [
         return null;
       });
       await engine.start('w', ID, null);
-      await harness.until(() => true);
+      await harness.until(() => begun === 2);
       await engine.cancel(ID, 'enough');
       await engine.cancel(ID, 'again');
       assert.deepEqual(await engine.result(ID), { status: 'cancelled', reason: 'enough' });

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { openApp } from '../../app.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Environment } from '../../base/env.ts';
+import { findHome } from '../../base/home.ts';
+import type { Logger } from '../../base/log.ts';
+import { version } from '../../base/version.ts';
+import type { Database } from '../../fleet/database/database.ts';
+import type { Dbos } from '../../fleet/engine/dbos.ts';
+import { FleetEngine } from '../../fleet/engine/fleet-engine.ts';
+import type { Claimed } from '../../fleet/host/claims.ts';
+import { openCheckout } from '../../fleet/host/repository-cache.ts';
+import type { HostFacts, HostSession } from '../../fleet/host/session.ts';
+import type { WorkerHome } from '../../fleet/host/worker.ts';
+import { identify } from '../../process/identity.ts';
+import { run as runProgram } from '../../process/run.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { runOperations } from '../../protocol/run-operations.ts';
+import { holdLock } from '../../store/home-lock.ts';
+import { keyFile } from '../../surfaces/http/credential.ts';
+import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
+import { prepareHome } from '../daemon/home.ts';
+import { JobSocketServers } from '../daemon/job-sockets.ts';
+
+interface WorkerHomeDeps {
+  database: Database;
+  session: HostSession;
+  facts: HostFacts;
+  clock: Clock;
+  log: Logger;
+  env: Environment;
+  dbos(): Dbos;
+}
+
+/** An ordinary home for one repository, whose runs are recorded in the fleet's database. `reef` in its checkout shows it. */
+export async function openWorkerHome(repository: string, deps: WorkerHomeDeps): Promise<WorkerHome> {
+  const { database, session, facts, env, log } = deps;
+  const folder = join(facts.folder, repository);
+  const checkout = await openCheckout({ database, run: runProgram, env: deps.env }, { repository, folder });
+  // That of the checkout, so that `reef` there shows what the worker does.
+  const home = findHome({ ...env, reefHome: undefined }, checkout.path);
+  prepareHome(home);
+  const lock = holdLock(home.lock);
+  const startedAt = deps.clock.now().toISOString();
+  const daemon = {
+    info: () => ({
+      pid: process.pid,
+      startTime: identify(process.pid)?.startTime ?? '',
+      version,
+      home: home.dir,
+      socket: home.socket,
+      startedAt,
+      jobs: app.counts(),
+      lastSeq: app.news.lastSeq(),
+    }),
+    stop: () =>
+      Promise.reject(new ReefError('bad_request', 'A worker ends by `reef fleet drain HOST`, not by its homes')),
+    attach: () => Promise.reject(new ReefError('not_headful', 'Jobs of a worker have no terminal')),
+    door: () => Promise.reject(new ReefError('bad_request', 'The page of a fleet is served by its hub')),
+  };
+  const audit = (entry: Parameters<typeof app.audit>[0]) => app.audit(entry);
+  const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
+  let engine: FleetEngine | undefined;
+  const app: Awaited<ReturnType<typeof openApp>> = await openApp({
+    home,
+    env,
+    log,
+    version,
+    jobSockets,
+    isPortFree,
+    openEngine: (each) => {
+      engine = new FleetEngine({ ...each, database, repository, dbos: deps.dbos, self: () => session.last });
+      return engine;
+    },
+  });
+  const { beginQueued } = app;
+  if (!engine || !beginQueued) throw new ReefError('not_a_repository', `git does not work in ${checkout.path}`);
+  await app.start();
+  const caller = { by: `uid:${process.getuid?.() ?? 0}` };
+  const server = await serveSocket({
+    path: home.socket,
+    core: app.core,
+    caller,
+    credential: keyFile(home.person),
+    daemon,
+    log,
+    audit,
+  });
+  return {
+    engine,
+    async begin(claimed: Claimed) {
+      const base = await checkout.fetch();
+      const request = runOperations.run.input.parse({ base, ...claimed.spec, task: claimed.task });
+      await beginQueued(claimed.id, request, { by: claimed.by || caller.by, surface: 'cli' });
+    },
+    async close() {
+      await server.close();
+      await jobSockets.closeAll();
+      await app.close();
+      lock.release();
+    },
+  };
+}

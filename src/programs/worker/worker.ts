@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../../base/clock.ts';
+import { readEnvironment } from '../../base/env.ts';
+import { createLogger } from '../../base/log.ts';
+import { createRedactor } from '../../base/redact.ts';
+import { version } from '../../base/version.ts';
+import { databaseUrl } from '../../fleet/database/address.ts';
+import { openDatabase } from '../../fleet/database/open-database.ts';
+import { launchDbos } from '../../fleet/engine/dbos.ts';
+import { HostSession } from '../../fleet/host/session.ts';
+import { readTimings } from '../../fleet/host/timings.ts';
+import { Worker } from '../../fleet/host/worker.ts';
+import { toReefError } from '../../protocol/errors.ts';
+import { INTERPRETER } from '../../workflow/run/run-body.ts';
+import { openWorkerHome } from './worker-home.ts';
+
+/** One life of a worker: `reef worker` starts it, and starts it again when it dies. Exit 0 means that the host was drained. */
+const { values } = parseArgs({
+  options: {
+    host: { type: 'string' },
+    slots: { type: 'string' },
+    label: { type: 'string', multiple: true },
+    'repo-cache': { type: 'string' },
+  },
+});
+/** What a person must mend: starting again would not help. */
+const NOT_AGAIN = 78;
+
+process.exit(
+  await runWorker().catch((error: unknown) => {
+    const { code, message, retryable } = toReefError(error);
+    process.stderr.write(`${code}: ${message}\n`);
+    return retryable || code === 'internal' ? 1 : NOT_AGAIN;
+  }),
+);
+
+async function runWorker(): Promise<number> {
+  const env = readEnvironment();
+  const url = databaseUrl({}, env);
+  const folder = values['repo-cache'] ?? join(env.cacheHome, 'reef', 'worker');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const log = createLogger({
+    write: (line) => void process.stderr.write(line),
+    clock: systemClock,
+    redact: createRedactor([url]),
+  });
+  const timings = readTimings(env.all.REEF_FLEET_TIMINGS);
+  const facts = {
+    host: values.host ?? hostname(),
+    boot: randomUUID(),
+    labels: values.label ?? [],
+    slots: Number(values.slots ?? 4),
+    interpreter: INTERPRETER,
+    version,
+    folder,
+  };
+  const database = await openDatabase(url, { env, role: 'reef_app' });
+  const about = { database, facts, timings, clock: systemClock, log };
+  const session = new HostSession({ ...about, onSuperseded: () => worker.letGo() });
+  const worker: Worker = new Worker({
+    ...about,
+    session,
+    openHome: (repository) => openWorkerHome(repository, { ...about, session, env, dbos: () => dbos }),
+  });
+  await session.open();
+  const dbos = await launchDbos({
+    url,
+    log,
+    host: facts.host,
+    boot: facts.boot,
+    version: INTERPRETER,
+    walk: (id, order) => worker.walk(id, order),
+  });
+  await worker.start();
+  log.info('the worker is up', { host: facts.host, slots: facts.slots });
+  process.stdout.write('ready\n');
+  const stopped = new Promise<number>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(0));
+    process.stdin.once('end', () => resolve(1)).resume(); // whoever started it is gone
+  });
+  const code = await Promise.race([worker.drained().then(() => 0), stopped]);
+  await worker.close();
+  await dbos.close();
+  await session.close();
+  await database.close();
+  return code;
+}

@@ -1,0 +1,172 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { stringify } from 'yaml';
+import { systemClock } from '../../src/base/clock.ts';
+import { createIds } from '../../src/base/ids.ts';
+import type { Database } from '../../src/fleet/database/database.ts';
+import { addRepository, asWorker, fleetDatabase } from '../support/fleet/fleet-database.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { textOf } from '../support/programs.ts';
+import { initRepository } from '../support/repository.ts';
+import { ROOT } from '../support/source-files.ts';
+import { disposableFolder } from '../support/temporary-folder.ts';
+import { eventually, until } from '../support/wait.ts';
+import { PROJECT } from './runs-rig.ts';
+
+export interface RunRow {
+  id: string;
+  status: string;
+  host: string | null;
+  epoch: number | null;
+  lost_count: number;
+  outcome: {
+    status?: string;
+    value?: { outcome?: string };
+    error?: { code: string; message: string };
+    halt?: string;
+  } | null;
+}
+
+const REEF = join(ROOT, 'bin/reef.cjs');
+
+/** A fleet on this machine: a database, a repository, and workers as a person starts them, each with a home of its own. */
+export class FleetRig {
+  readonly root: string;
+  readonly database: Database;
+  readonly url: string;
+  readonly #remove: () => void;
+  readonly #workers = new Map<string, ChildProcess>();
+  readonly #newId = createIds(systemClock);
+
+  static async open(server: PostgresServer, { tcp = false } = {}): Promise<FleetRig> {
+    const url = await fleetDatabase(server);
+    const name = new URL(url).pathname.slice(1);
+    return new FleetRig(tcp ? server.url(name, { tcp }) : url, await asWorker(url));
+  }
+
+  private constructor(url: string, database: Database) {
+    const folder = disposableFolder('/var/tmp');
+    this.root = folder.path;
+    this.#remove = folder[Symbol.dispose];
+    this.url = url;
+    this.database = database;
+  }
+
+  async addRepository(id: string, more: { cap?: number; weight?: number } = {}): Promise<void> {
+    const origin = join(this.root, `${id}-origin`);
+    initRepository(origin, { 'sum.test.mjs': PROJECT['sum.test.mjs'] });
+    await addRepository(this.database, id, more);
+    await this.database.query('UPDATE reef.repository SET url = $2 WHERE id = $1', [id, origin]);
+  }
+
+  script(name: string, steps: unknown): string {
+    const file = join(this.root, `${name}.yaml`);
+    writeFileSync(file, stringify(steps));
+    return `scripted:${file}`;
+  }
+
+  async queue(repository: string, spec: object, more: { needs?: string[] } = {}): Promise<string> {
+    const id = this.#newId();
+    await this.database.query(
+      "INSERT INTO reef.run (id, repository, task, spec, by, needs) VALUES ($1, $2, 'write sum', $3, 'ada', $4)",
+      [id, repository, JSON.stringify(spec), more.needs ?? []],
+    );
+    await this.database.query("SELECT pg_notify('reef', json_build_object('kind', 'run', 'id', $1::text)::text)", [id]);
+    return id;
+  }
+
+  /** `reef worker`, which is ready when its host beats. */
+  async worker(host: string, options: { args?: string[]; timings?: string; url?: string } = {}): Promise<ChildProcess> {
+    const place = join(this.root, host);
+    mkdirSync(join(place, 'config/reef'), { recursive: true });
+    const config = {
+      reef: { gates: { test: 'node --test --test-isolation=none' }, sandbox: 'off', timings: { linger: 0 } },
+    };
+    writeFileSync(join(place, 'config/reef/config.yaml'), stringify(config));
+    const args = ['worker', '--host', host, '--repo-cache', join(place, 'cache'), ...(options.args ?? [])];
+    const child = spawn(process.execPath, [REEF, ...args], {
+      cwd: place,
+      env: {
+        ...{ PATH: process.env.PATH, HOME: place, NO_COLOR: '1', XDG_CONFIG_HOME: join(place, 'config') },
+        XDG_CACHE_HOME: join(ROOT, 'node_modules/.cache'),
+        REEF_DATABASE_URL: options.url ?? this.url,
+        REEF_FLEET_TIMINGS: options.timings ?? 'beat=200,ttl=3000,look=500,park=600000',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+        writeFileSync(join(place, 'log'), said);
+      });
+    }
+    this.#workers.set(host, child);
+    await until(`the worker ${host} is ready`, () => {
+      if (child.exitCode !== null) throw new Error(`reef worker ended with ${child.exitCode}:\n${said}`);
+      return said.includes('ready\n');
+    });
+    return child;
+  }
+
+  /** What a person types, with its JSON. */
+  async reef(...args: string[]) {
+    const env = { PATH: process.env.PATH, HOME: this.root, NO_COLOR: '1', REEF_DATABASE_URL: this.url };
+    const { stdout } = await promisify(execFile)(process.execPath, [REEF, ...args, '--json'], { cwd: this.root, env });
+    return JSON.parse(stdout);
+  }
+
+  log(host: string): string {
+    return textOf(join(this.root, host, 'log'));
+  }
+
+  /** The process that works, below the one that starts it again. */
+  async lifeOf(host: string, not?: number): Promise<number> {
+    const parent = this.#workers.get(host)?.pid ?? 0;
+    return until(`${host} has a life`, () => {
+      const [pid] = textOf(`/proc/${parent}/task/${parent}/children`).split(' ').filter(Boolean).map(Number);
+      return pid !== undefined && pid !== not && pid;
+    });
+  }
+
+  async run(id: string): Promise<RunRow> {
+    const sql = 'SELECT id, status, host, epoch, lost_count, outcome FROM reef.run WHERE id = $1';
+    const [row] = await this.database.query<RunRow>(sql, [id]);
+    if (!row) throw new Error(`no run ${id}`);
+    return row;
+  }
+
+  runWhen(id: string, isMet: (run: RunRow) => boolean): Promise<RunRow> {
+    const explain = (last: RunRow) =>
+      `${JSON.stringify(last)}\n${[...this.#workers.keys()].map((host) => `--- ${host}\n${this.log(host).slice(-3_000)}`).join('\n')}`;
+    return eventually(() => this.run(id), isMet, { everyMs: 50, explain });
+  }
+
+  async exitOf(host: string): Promise<number | null> {
+    const child = this.#workers.get(host);
+    if (!child) throw new Error(`no worker ${host}`);
+    if (child.exitCode === null) await once(child, 'exit');
+    return child.exitCode;
+  }
+
+  async stop(host: string, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const child = this.#workers.get(host);
+    if (!child) return null;
+    this.#workers.delete(host);
+    if (child.exitCode === null) {
+      child.kill(signal);
+      await once(child, 'exit');
+    }
+    return child.exitCode;
+  }
+
+  async close(): Promise<void> {
+    for (const host of [...this.#workers.keys()]) await this.stop(host);
+    await this.database.close();
+    this.#remove();
+  }
+}
