@@ -139,7 +139,7 @@ function checkRest(block: DraftBlock, draft: Draft, report: Report): void {
 }
 
 function hasSchema(draft: Draft, name: string): boolean {
-  return name in BUILT_IN_SCHEMAS || (draft.schemas !== undefined && Object.hasOwn(draft.schemas, name));
+  return Object.hasOwn(BUILT_IN_SCHEMAS, name) || (draft.schemas !== undefined && Object.hasOwn(draft.schemas, name));
 }
 
 /** Internal workers have few signals: a block that handles them all needs no default. */

@@ -227,6 +227,7 @@ const defects: [code: string, value: object, pointer: string][] = [
   ],
   ['wf_context', node('N', { B: { ...gate(), context: ['outline:src/a.ts', 'what:src'] } }), '/N/blocks/B/context/1'],
   ['wf_schema_ref', node('N', { B: { ...gate(), validationSchema: 'Poem' } }), '/N/blocks/B/validationSchema'],
+  ['wf_schema_ref', node('N', { B: { ...gate(), validationSchema: 'constructor' } }), '/N/blocks/B/validationSchema'],
   ['wf_schema_ref', { nodes: node('N', { B: gate() }), schemas: { S: { type: 'strong' } } }, '/schemas/S'],
   [
     'wf_fork_writers',
