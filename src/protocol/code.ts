@@ -270,6 +270,7 @@ export const codeTools = {
       file_path: z.string(),
       language: z.string().nullable(),
       symbols: z.array(outlineSymbolSchema),
+      note,
       basis: basisSchema,
     }),
   },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -345,6 +345,14 @@ verifies('C-146').test(
   },
   90_000,
 );
+
+verifies('C-146').test('a worktree whose folder was deleted is said to be gone', async () => {
+  const { id, path } = await worktree('deleted');
+  rmSync(path, { recursive: true });
+  const { code, err } = await rig.reef('code', 'refs', 'roundPrice', '--worktree', 'deleted');
+  expect([code, err]).toEqual([2, expect.stringContaining(`${path} is gone`)]);
+  await rig.reef('worktree', 'discard', id);
+});
 
 verifies('C-143').test('a person follows the uses of a definition from the command line', async () => {
   const { id } = await worktree('uses', {

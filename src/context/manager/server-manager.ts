@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
@@ -245,7 +245,10 @@ async function worktreeRoot(worktreePath: string): Promise<string> {
     await readCheckout(path);
     return path;
   } catch (cause) {
-    const message = `${worktreePath} is not the top folder of a git checkout.`;
+    const what = existsSync(worktreePath)
+      ? 'is not the top folder of a git checkout'
+      : 'is gone: there is no such folder';
+    const message = `${worktreePath} ${what}.`;
     throw new McpServerError('not_a_worktree', message, { worktreePath, cause });
   }
 }

@@ -136,3 +136,32 @@ verifies('C-145').test(
     expect(late.content[0]?.text).toMatch(/^cursor_expired/);
   },
 );
+
+verifies('C-140').test('a path with blanks may stand before a name, words may not', async () => {
+  const { ask, call } = openTools({
+    'my dir/word count.js': 'export function total(text) {\n  return text;\n}\n',
+    ...FILES,
+  });
+  const { symbols } = await ask('get_symbol', { name: 'my dir/word count.js:total' });
+  expect(symbols.map(({ id }) => id)).toEqual(['my dir/word count.js#total:1']);
+  const words = await call('get_symbol', { name: 'where is the cart.py:total' });
+  expect(words.structuredContent).toMatchObject({ error: { code: 'bad_arguments' } });
+});
+
+verifies('C-051').test('an outline without symbols says what kind of file that is', async () => {
+  const { ask } = openTools({
+    'logo.png': 'a\0b',
+    'min.js': `x(${'1,'.repeat(40_000)}1);\n`,
+    'broken.ts': 'export class {{{ (\n',
+    'README.md': '# Words\n',
+  });
+  const told = async (file_path: string) => {
+    const { note, basis } = await ask('get_file_outline', { file_path });
+    return [note, basis.complete];
+  };
+  await ask('index_code', { path: '.', wait: 'complete' });
+  expect(await told('logo.png')).toEqual(['It is binary.', true]);
+  expect(await told('README.md')).toEqual([undefined, true]);
+  expect(await told('min.js')).toEqual([expect.stringContaining('too long'), false]);
+  expect(await told('broken.ts')).toEqual([expect.stringContaining('does not parse'), false]);
+});

@@ -221,8 +221,9 @@ function textOf<N extends CodeToolName>(name: N, result: CodeToolResult<N>): str
   return JSON.stringify(result);
 }
 
-function outlineText({ file_path, symbols, basis }: CodeToolResult<'get_file_outline'>): string {
-  return [`${file_path}${basis.complete ? '' : ' (incomplete)'}`, ...symbols.map(symbolLine)].join('\n');
+function outlineText({ file_path, symbols, note, basis }: CodeToolResult<'get_file_outline'>): string {
+  const head = `${file_path}${basis.complete ? '' : ' (incomplete)'}`;
+  return [head, ...symbols.map(symbolLine), ...(note === undefined ? [] : [note])].join('\n');
 }
 
 function directoryText({ files, summary, next_cursor, basis }: CodeToolResult<'get_directory_outline'>): string {

@@ -1,6 +1,7 @@
 import type { CodeToolArgs, CodeToolResult, OutlineGroup, OutlineSymbol, SymbolType } from '../../../protocol/code.ts';
 import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
+import type { FactStatus } from '../store/fact-table.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { knownDefinitions, parseMissing } from './definitions.ts';
@@ -12,6 +13,21 @@ const PARSE_MS = 1_000;
 const PAGE_FILES = 2_000;
 /** A page ends between items, so a large file is split into several. */
 const MOST_OF_A_FILE = 50;
+
+/** What a reader must know of a file that was not read, or not wholly. */
+const WHY_NONE: Partial<Record<FactStatus, string>> = {
+  partial: 'Some of it does not parse: what is defined there may be missing.',
+  binary: 'It is binary.',
+  too_large: 'It is too large to be parsed.',
+  long_line: 'It has a line that is too long, as generated code has: it is not parsed.',
+  timeout: 'It took too long to parse.',
+  crash: 'The parser fails on it.',
+};
+
+function noteOf(status: FactStatus | undefined, { shown, all }: { shown: number; all: number }): string | undefined {
+  if (shown < all) return `${shown} of ${all} are shown.`;
+  return status && WHY_NONE[status];
+}
 
 const GROUPS: Record<OutlineGroup, readonly SymbolType[]> = {
   classes: ['class', 'interface', 'type'],
@@ -39,10 +55,12 @@ export async function fileOutline(
   const symbols = fitting(all, lineOf);
   const isRead = structure?.facts !== undefined;
   const isWhole = structure?.status === 'ok' && symbols.length === all.length;
+  const note = noteOf(structure?.status ?? index.coverage.words(file.oid), { shown: symbols.length, all: all.length });
   return {
     file_path: path,
     language: language ?? null,
     symbols,
+    ...(note !== undefined && { note }),
     basis: await index.basis({
       stage: isRead && language !== 'swift' ? 2 : 1,
       // A text of no language has no symbols, so the answer is complete.

@@ -20,7 +20,7 @@ const MOST_SHOWN = 80;
 
 /** What is meant, and, when a definition has exactly this name however odd it is, that. */
 export async function nameIn(index: CodeIndex, view: View, text: string): Promise<WrittenName> {
-  const written = readName(text);
+  const written = readName(text) ?? nameInFile(view, text);
   const isPlain = written?.name === text;
   // Whether something has the odd name shows only once the files are parsed that hold its word.
   if (written && !isPlain) await parseMissing(index, candidatesFor(index, view, written.name).files);
@@ -32,6 +32,14 @@ export async function nameIn(index: CodeIndex, view: View, text: string): Promis
   throw new ReefError('bad_arguments', `name: ${shown} is not a name. ${advice} ${otherwise}`, {
     details: { field: 'name' },
   });
+}
+
+/** A name behind a path with blanks: words before a name are no path, so there must be such a file. */
+function nameInFile(view: View, text: string): WrittenName | undefined {
+  const [, path = '', inFile = ''] = /^\s*(\S.*?\.[a-z]{1,4})(?:#|::?)(\S+)$/.exec(text) ?? [];
+  const name = readName(inFile);
+  const isFile = name && view.paths.some((each) => each === path || each.endsWith(`/${path}`));
+  return isFile ? { ...name, owners: [...path.replace(/\.[a-z]+$/, '').split('/'), ...name.owners] } : undefined;
 }
 
 /** Undefined: the text is no name, but words or nothing. */
