@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { AgentEvent } from '../../../src/protocol/events.ts';
 import type { OperationOutput } from '../../../src/protocol/operations.ts';
-import { isOurServer, keep, kept, logIn, type Session, setRemembers, takeCode } from './session.ts';
+import { askForProof, keep, kept, logIn, type Session, setRemembers, takeCode } from './session.ts';
 import { readMessages, type StreamMessage } from './sse.ts';
 
 export interface HomeInfo {
@@ -155,6 +155,7 @@ class Connection {
     while (this.#session) {
       try {
         if (!isTrusted) await this.#prove(this.#session);
+        if (!this.#session) return;
         await this.#listen(this.#session, () => {
           pauseMs = FIRST_PAUSE_MS;
         });
@@ -176,7 +177,9 @@ class Connection {
   }
 
   async #prove(session: Session): Promise<void> {
-    if (await isOurServer(session)) return;
+    const answer = await askForProof(session);
+    if (answer === 'ours') return;
+    if (answer === 'over') return this.#signOut();
     phase.value = 'impostor';
     lostSince.value ??= new Date();
     throw new Error('it could not prove that it is our daemon');

@@ -29,17 +29,19 @@ export async function logIn(code: string): Promise<Session | undefined> {
 
 const encoder = new TextEncoder();
 
-/** Whether the server that answers now is the one that gave us the token. It is asked before the token is sent again. */
-export async function isOurServer({ token, tokenId }: Session): Promise<boolean> {
+/** Whether the server that answers now is the one that gave us the token, and knows it still. It is asked before the token is sent again. */
+export async function askForProof({ token, tokenId }: Session): Promise<'ours' | 'over' | 'other'> {
   const nonce = crypto.randomUUID();
   const response = await fetch('/v1/proof', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ tokenId, nonce }),
   });
-  if (!response.ok) return false;
+  // Whoever it is that says so learns nothing: a new log-in is all that is left.
+  if (response.status === 401) return 'over';
+  if (!response.ok) return 'other';
   const { proof } = (await response.json()) as { proof?: unknown };
-  return proof === (await expectedProof(token, nonce));
+  return proof === (await expectedProof(token, nonce)) ? 'ours' : 'other';
 }
 
 async function expectedProof(token: string, nonce: string): Promise<string> {

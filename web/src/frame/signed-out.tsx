@@ -7,10 +7,11 @@ export function SignedOut() {
       <Mark />
       <h1>Signed out</h1>
       <p>
-        This tab has no key to your Reef: its code was used already, is older than a minute, or the tab was loaded anew.
-        One command in the repository opens a fresh one.
+        This tab has no key to your Reef: its code was used already or is older than a minute, the tab was loaded anew,
+        or its log-in is over. One command in the repository prints a fresh address.
       </p>
       <Command text="reef open" />
+      <p class="hint">What you wrote in this tab is kept: open the address here, and it is there again.</p>
     </main>
   );
 }
