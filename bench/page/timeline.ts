@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { LATE_MS, traced } from '../../test/page/trace.ts';
 import { median, printLimits } from '../measure.ts';
 import { LAST_WORDS, longJob, type PageBench, withPage } from './rig.ts';
 
@@ -25,6 +26,7 @@ window.stop = false;
     const took = at - last;
     last = at;
     seen.longest = Math.max(seen.longest, took);
+    if (took > ${LATE_MS}) performance.mark('late ' + took);
     seen.rows = Math.max(seen.rows, document.querySelectorAll('.row').length);
     if (!window.stop) requestAnimationFrame(frame);
   };
@@ -50,7 +52,7 @@ export async function benchTimeline(): Promise<boolean> {
       await link.click();
       paints.push(Number(await page.evaluate('window.painted')));
     }
-    const { seen, task } = await traced(page, () => scrolled(page));
+    const { seen, task, work } = await traced(page, () => scrolled(page));
     await page.goto(`${bench.address}/assets/none`);
     await page.evaluate(
       "document.body.innerHTML = '<p>One line of a page that does nothing.</p>'.repeat(5000), scrollTo(0, 1e9)",
@@ -61,12 +63,14 @@ export async function benchTimeline(): Promise<boolean> {
       { what: 'its tail painted, median', measured: median(paints), most: 200, unit: 'ms' },
       { what: 'rows in the document', measured: seen.rows, most: 400, unit: 'rows' },
       {
-        what: `longest frame in 10 s of scrolling (a bare page: ${Math.round(bare.longest)} ms)`,
+        what: `longest frame in 10 s of scrolling (a bare page at once after it: ${Math.round(bare.longest)} ms)`,
         measured: seen.longest,
-        most: 50,
+        // Nobody is faster than a page that does nothing: what it takes is the machine's own.
+        most: Math.max(50, bare.longest),
         unit: 'ms',
       },
-      { what: 'longest task of the main thread meanwhile, processor time', measured: task, most: 50, unit: 'ms' },
+      { what: 'work of its busiest thread in any late frame, processor time', measured: work, most: 50, unit: 'ms' },
+      { what: 'longest task of the main thread, processor time', measured: task, most: 50, unit: 'ms' },
     ]);
   });
 }
@@ -83,28 +87,6 @@ async function scrolled(page: Page): Promise<Seen> {
   return (await page.evaluate('window.seen')) as Seen;
 }
 
-interface TraceEvent {
-  name: string;
-  pid: number;
-  tid: number;
-  /** Of the processor, in microseconds. */
-  tdur?: number;
-  args: { name?: string };
-}
-
-/** What others take of the machine meanwhile makes frames late, and no task longer. */
-async function traced(page: Page, work: () => Promise<Seen>): Promise<{ seen: Seen; task: number }> {
-  const browser = page.context().browser();
-  await browser?.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
-  const seen = await work();
-  const trace = JSON.parse(`${await browser?.stopTracing()}`) as { traceEvents: TraceEvent[] };
-  const named = trace.traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
-  const tasks = trace.traceEvents.filter(
-    ({ name, pid, tid }) => name.endsWith('RunTask') && named.some((main) => main.pid === pid && main.tid === tid),
-  );
-  return { seen, task: Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1_000 };
-}
-
 /** All of a very long job was read, and what it keeps is counted after a collection. */
 export async function benchMemory(): Promise<boolean> {
   return withPage(async (bench) => {
@@ -112,24 +94,35 @@ export async function benchMemory(): Promise<boolean> {
     const id = await longJob(bench, MANY_EVENTS);
     await page.goto(`${address}/jobs/${id}`);
     await page.getByText(LAST_WORDS).waitFor();
-    // Its plot is of all turns, so the first event is read.
-    await page.getByRole('tab', { name: 'Tokens' }).click();
-    let reads = 0;
-    page.on('request', (request) => {
-      if (request.url().endsWith('/v1/op/output')) reads++;
-    });
-    for (let last = -1; last !== reads; ) {
-      last = reads;
-      await page.waitForTimeout(3_000);
-    }
-    await page.getByRole('tab', { name: 'Timeline' }).click();
-    await page.getByText(LAST_WORDS).waitFor();
+    const { task } = await traced(page, () => readToTheFirst(page));
+    const { task: scrolling, work, seen } = await traced(page, () => scrolled(page));
     await cdp.send('HeapProfiler.enable');
     const after = await heapMb(bench);
     return printLimits(`A job of ${MANY_EVENTS.toLocaleString('en')} events`, [
       { what: 'heap of the whole page', measured: after, most: 60, unit: 'MB' },
+      { what: 'longest task while all of it was read, processor time', measured: task, most: 50, unit: 'ms' },
+      { what: 'longest task in 10 s of scrolling, processor time', measured: scrolling, most: 50, unit: 'ms' },
+      { what: 'work of its busiest thread in any late frame, processor time', measured: work, most: 50, unit: 'ms' },
+      { what: 'rows in the document', measured: seen.rows, most: 400, unit: 'rows' },
     ]);
   });
+}
+
+/** Its plot is of all turns, so the first event is read. */
+async function readToTheFirst(page: Page): Promise<void> {
+  let reads = 0;
+  const count = (request: { url(): string }) => {
+    if (request.url().endsWith('/v1/op/output')) reads++;
+  };
+  page.on('request', count);
+  await page.getByRole('tab', { name: 'Tokens' }).click();
+  for (let last = -1; last !== reads; ) {
+    last = reads;
+    await page.waitForTimeout(3_000);
+  }
+  page.off('request', count);
+  await page.getByRole('tab', { name: 'Timeline' }).click();
+  await page.getByText(LAST_WORDS).waitFor();
 }
 
 async function heapMb({ cdp }: PageBench): Promise<number> {

@@ -94,7 +94,7 @@ function MomentView({ row }: { row: MomentRow }) {
           title={`Ended: ${outcome}`}
           hint={`after ${duration(durationMs)}`}
         >
-          {result && <Markdown text={result} />}
+          {result && !row.isEcho && <Markdown text={result} />}
         </Line>
       );
     }
@@ -140,6 +140,7 @@ interface Long {
 
 function Tool({ call, result, ...long }: Pick<ToolRow, 'call' | 'result'> & Long) {
   const command = call.tool === 'shell' ? commandOf(call.input) : undefined;
+  const said = result?.text.trim() ?? '';
   return (
     <section class="tool" aria-label={plain(call.title || call.name)}>
       <header>
@@ -151,7 +152,7 @@ function Tool({ call, result, ...long }: Pick<ToolRow, 'call' | 'result'> & Long
         )}
         <Exit result={result} />
       </header>
-      {result && result.text.trim() !== '' && <Folded {...long} text={result.text} lines={8} />}
+      {result && said !== '' && !call.title.endsWith(said) && <Folded {...long} text={result.text} lines={8} />}
     </section>
   );
 }

@@ -18,15 +18,19 @@ interface Head {
 interface TextRow extends Head {
   is: 'text' | 'thinking';
   text: string;
+  /** It may go on with the text before it. */
+  isPiece: boolean;
 }
 export interface ToolRow extends Head {
   is: 'tool';
   call: ToolCall;
   result?: ToolResult | undefined;
+  /** When it was there: the seq of its event. */
+  endSeq?: number;
 }
 interface ResultRow extends Head {
   is: 'result';
-  result: ToolResult;
+  result: ToolResult & { id: string };
 }
 export interface EditRow extends Head {
   is: 'edit';
@@ -51,6 +55,8 @@ interface StartRow extends Head {
 interface EndRow extends Head {
   is: 'end';
   end: EventOf<'completed'>['payload'];
+  /** Its result was said just before, and is read once. */
+  isEcho: boolean;
 }
 interface TurnRow extends Head {
   is: 'turn';
@@ -92,8 +98,30 @@ export class Rows {
     if (this.#continues(event) || this.#ends(event)) return;
     const row = rowOf(event);
     if (!row) return;
-    this.#all.push(row.is === 'end' ? this.#withoutEcho(row) : row);
+    this.#all.push(row.is === 'end' ? this.#withEcho(row) : row);
     if (row.is === 'tool') this.#tools.set(row.call.id, this.#all.length - 1);
+  }
+
+  /** What came before all that is here. The rows are those of all events in their order. */
+  prepend(events: readonly AgentEvent[]): void {
+    const newer = this.#all;
+    this.clear();
+    for (const event of events) this.add(event);
+    // Only where the two meet, and where a result finds its call, something becomes different.
+    const isFound = (row: Row) => row.is === 'result' && this.#tools.has(row.result.id);
+    const rejoined = newer.findLastIndex(isFound) + 2 + ECHO_ROWS;
+    let mayContinue = true;
+    for (const row of newer.slice(0, rejoined)) mayContinue = this.#rejoin(row, mayContinue);
+    this.#all = this.#all.concat(newer.slice(rejoined));
+    for (const [at, row] of this.#all.entries()) if (row.is === 'tool') this.#tools.set(row.call.id, at);
+  }
+
+  /** True when the next row follows what was there before this one. */
+  #rejoin(row: Row, mayContinue: boolean): boolean {
+    if (row.is === 'result' && this.#finds(row.result, row.seq)) return true;
+    if (mayContinue && (row.is === 'text' || row.is === 'thinking') && this.#goesOn(row)) return false;
+    this.#all.push(row.is === 'end' ? this.#withEcho(row) : row);
+    return false;
   }
 
   /** A piece of the same text. */
@@ -101,29 +129,43 @@ export class Rows {
     if (event.type !== 'progress') return false;
     const { payload } = event;
     if (payload.kind !== 'text' && payload.kind !== 'thinking') return false;
+    return this.#goesOn({ ...payload, is: payload.kind, isPiece: isPiece(payload), isChild: isOfChild(payload) });
+  }
+
+  #goesOn({ is, text, isPiece: goesOn, isChild }: Pick<TextRow, 'is' | 'text' | 'isPiece' | 'isChild'>): boolean {
     const last = this.#all.at(-1);
-    const isPiece = payload.delta === true || payload.kind === 'thinking';
-    if (!last || !isPiece || last.is !== payload.kind || last.isChild !== (payload.parent !== undefined)) return false;
-    this.#all[this.#all.length - 1] = { ...last, text: last.text + payload.text };
+    if (!last || !goesOn || last.is !== is || last.isChild !== isChild) return false;
+    this.#all[this.#all.length - 1] = { ...last, text: last.text + text };
     return true;
   }
 
-  /** What an agent said last is most often its result, too: it is read once. */
-  #withoutEcho(row: EndRow): EndRow {
+  /** What an agent said last is most often its result, too. */
+  #withEcho(row: EndRow): EndRow {
     const said = row.end.result.trim();
-    const isEcho = this.#all.slice(-ECHO_ROWS).some((each) => each.is === 'text' && each.text.trim() === said);
-    return isEcho ? { ...row, end: { ...row.end, result: '' } } : row;
+    return { ...row, isEcho: this.#all.slice(-ECHO_ROWS).some((each) => lastWordsOf(each, row.seq) === said) };
   }
 
   /** The result of a tool stands on the card of its call. */
   #ends(event: AgentEvent): boolean {
-    if (event.type !== 'progress' || event.payload.kind !== 'tool_result') return false;
-    const at = this.#tools.get(event.payload.id);
+    return event.type === 'progress' && event.payload.kind === 'tool_result' && this.#finds(event.payload, event.seq);
+  }
+
+  #finds(result: ResultRow['result'], endSeq: number): boolean {
+    const at = this.#tools.get(result.id);
     const row = at === undefined ? undefined : this.#all[at];
     if (at === undefined || row?.is !== 'tool') return false;
-    this.#all[at] = { ...row, result: event.payload };
+    this.#all[at] = { ...row, result, endSeq };
     return true;
   }
+}
+
+type Text = Extract<Progress, { kind: 'text' | 'thinking' }>;
+const isPiece = ({ kind, delta }: Text) => delta === true || kind === 'thinking';
+const isOfChild = ({ parent }: { parent?: string | undefined }) => parent !== undefined;
+
+function lastWordsOf(row: Row, before: number): string | undefined {
+  if (row.is === 'text') return row.text.trim();
+  return row.is === 'tool' && (row.endSeq ?? before) < before ? row.result?.text.trim() : undefined;
 }
 
 function rowOf(event: AgentEvent): Row | undefined {
@@ -143,7 +185,7 @@ function rowOf(event: AgentEvent): Row | undefined {
     case 'error':
       return { ...head, is: 'error', error: event.payload };
     case 'completed':
-      return event.payload.scope === 'turn' ? undefined : { ...head, is: 'end', end: event.payload };
+      return event.payload.scope === 'turn' ? undefined : { ...head, is: 'end', end: event.payload, isEcho: false };
     case 'progress':
       return progressRow(head, event.payload);
   }
@@ -155,7 +197,7 @@ function progressRow(head: Head, payload: Progress): Row | undefined {
   switch (payload.kind) {
     case 'text':
     case 'thinking':
-      return { ...head, is: payload.kind, text: payload.text };
+      return { ...head, is: payload.kind, text: payload.text, isPiece: isPiece(payload) };
     case 'tool_result':
       return { ...head, is: 'result', result: payload };
     case 'turn':

@@ -51,8 +51,7 @@ export class Timeline {
       const { events, truncated } = await op('output', { id: this.#id, before: first.seq, limit: PAGE });
       this.isWhole.value = !truncated;
       this.#events = [...events, ...this.#events] as AgentEvent[];
-      this.#built.clear();
-      for (const event of this.#events) this.#built.add(event);
+      this.#built.prepend(events as AgentEvent[]);
       this.rows.value = [...this.#built.all];
     });
   }
