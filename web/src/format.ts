@@ -45,7 +45,11 @@ export function plural(amount: number, one: string, many = `${one}s`): string {
   return `${amount} ${amount === 1 ? one : many}`;
 }
 
-export const shortId = (id: string) => id.slice(0, 10);
+/** The name of a block and of its node: `Core_Validate__RunTests`. */
+export function blockName(block: string): { node: string; name: string } {
+  const at = block.indexOf('__');
+  return at < 0 ? { node: '', name: block } : { node: block.slice(0, at), name: block.slice(at + 2) };
+}
 
 const ESCAPE = String.fromCodePoint(0x1b);
 /** What only means something to a terminal: colours, titles, links. */

@@ -1,6 +1,7 @@
 import type { InboxEntry } from '../../../src/protocol/job-operations.ts';
-import { firstLine, plain } from '../format.ts';
+import { blockName, firstLine, plain } from '../format.ts';
 import { jobs, runs } from '../store/home.ts';
+import { WorktreeLink } from '../widgets/worktree-name.tsx';
 
 /** Who asks, for which task, where, and everyone above. */
 export function Chain({ entry }: { entry: InboxEntry }) {
@@ -13,7 +14,7 @@ export function Chain({ entry }: { entry: InboxEntry }) {
       </span>
       {entry.block && (
         <span>
-          block <strong>{plain(entry.block)}</strong>
+          block <strong>{plain(blockName(entry.block).name)}</strong>
           {entry.runId && !isHalt && (
             <>
               {' of '}
@@ -33,9 +34,17 @@ export function Chain({ entry }: { entry: InboxEntry }) {
           ))}
         </span>
       )}
-      {entry.cwd && <span class="folder">in {plain(entry.cwd)}</span>}
+      <Place entry={entry} />
     </footer>
   );
+}
+
+/** A worktree has a screen; only another folder has to be named. */
+function Place({ entry: { jobId, runId, task, cwd } }: { entry: InboxEntry }) {
+  const worktree =
+    jobs.value.find(({ id }) => id === jobId)?.worktree ?? runs.value.find((run) => run.runId === runId)?.worktree;
+  if (worktree) return <WorktreeLink id={worktree} task={task} />;
+  return cwd ? <span class="folder">in {plain(cwd)}</span> : null;
 }
 
 function Above({ id }: { id: string }) {

@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { isLive } from '../connection/connection.ts';
 import { op } from '../connection/op.ts';
-import { plain } from '../format.ts';
+import { firstLine, plain } from '../format.ts';
 import { singleKeys } from '../store/settings.ts';
 import { Badge } from '../widgets/badge.tsx';
 import { Button } from '../widgets/button.tsx';
@@ -50,7 +50,7 @@ export function QuestionCard({ card, at }: { card: AskedCard; at: number }) {
     >
       <header class="question-head">
         <Badge tone={state === 'closed' ? 'calm' : 'needs'}>{kindOf(card)}</Badge>
-        <span class="asker">{plain(entry.agent)}</span>
+        <span class="asker">{plain(isHalt(card) ? firstLine(entry.task) : entry.agent)}</span>
         <span class="hint">
           asked <Ago at={entry.askedAt} />
         </span>
@@ -73,8 +73,12 @@ function useLastHeight(box: RefObject<HTMLElement | null>, isOpen: boolean): str
   return height.current;
 }
 
-function kindOf({ entry }: AskedCard): string {
-  if (entry.runId === entry.jobId) return 'Run halted';
+/** A workflow asks, and no agent. */
+const isHalt = ({ entry }: AskedCard) => entry.runId === entry.jobId;
+
+function kindOf(card: AskedCard): string {
+  if (isHalt(card)) return 'Run halted';
+  const { entry } = card;
   const part = entry.group && entry.group.of > 1 ? ` ${entry.group.index + 1} of ${entry.group.of}` : '';
   if (entry.kind === 'permission') return `Permission${part}`;
   return `${entry.header ? plain(entry.header) : 'Question'}${part}`;

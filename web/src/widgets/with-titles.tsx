@@ -1,4 +1,4 @@
-import { firstLine, plain, shortId } from '../format.ts';
+import { firstLine, plain } from '../format.ts';
 import { runs, worktrees } from '../store/home.ts';
 
 const ID = /\b([0-9A-HJKMNP-TV-Z]{26})\b/;
@@ -13,6 +13,11 @@ export function WithTitles({ text }: { text: string }) {
 function Titled({ id }: { id: string }) {
   const run = runs.value.find(({ worktree }) => worktree === id);
   const title = run?.task ?? worktrees.value.find((each) => each.id === id)?.title;
-  if (title === undefined) return <span title={id}>{shortId(id)}</span>;
+  if (title === undefined)
+    return (
+      <a href={`/worktrees/${id}`} title={id}>
+        an earlier worktree
+      </a>
+    );
   return <a href={run ? `/runs/${run.runId}` : `/worktrees/${id}`}>{plain(firstLine(title))}</a>;
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { JobView } from '../../../../src/protocol/job-operations.ts';
 import { connection } from '../../connection/connection.ts';
-import { cost, firstLine, plain, plural, shortId, tokens } from '../../format.ts';
+import { cost, firstLine, plain, plural, tokens } from '../../format.ts';
 import { cards } from '../../questions/asked.ts';
 import { Questions } from '../../questions/questions.tsx';
 import type { ScreenProps } from '../../screen.ts';
@@ -14,6 +14,7 @@ import { Refused } from '../../widgets/notice.tsx';
 import { Facts, Page } from '../../widgets/page.tsx';
 import { Tabs } from '../../widgets/tabs.tsx';
 import { Took } from '../../widgets/time.tsx';
+import { WorktreeLink } from '../../widgets/worktree-name.tsx';
 import { sayJob } from '../now/words.ts';
 import { Controls } from './controls.tsx';
 import { RawLog } from './raw-log.tsx';
@@ -92,11 +93,7 @@ function Kind({ job }: { job: JobView }) {
       </Badge>
       <span>{plain(job.agent)}</span>
       {run && <a href={`/runs/${run.runId}`}>{plain(run.workflow)}</a>}
-      {job.worktree && (
-        <a class="worktree" href={`/worktrees/${job.worktree}`}>
-          {shortId(job.worktree)}
-        </a>
-      )}
+      {job.worktree && <WorktreeLink id={job.worktree} task={job.task} />}
       <span class="number">{tokens(job.usage)} tokens</span>
       <span>{job.usage.costUsd === null ? 'cost unknown' : cost(job.usage.costUsd)}</span>
       {job.startedAt && <Took from={job.startedAt} to={job.endedAt} />}

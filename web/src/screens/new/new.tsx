@@ -112,7 +112,7 @@ function How({ now }: { now: Order }) {
       </fieldset>
       <div class="new-fields">
         {now.how === 'run' && (
-          <Suggested label="Workflow" hint="As the project says" name="workflow" now={now} options={workflows} />
+          <Suggested label="Workflow" hint="The project's own" name="workflow" now={now} options={workflows} />
         )}
         <Suggested label="Agent" hint="claude" name="agent" now={now} options={agents} />
         <Amount label="Tokens at most" hint="No limit, or 200k" name="tokens" now={now} />

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { isLive, lostSince } from '../../connection/connection.ts';
-import { clock, plain, plural } from '../../format.ts';
+import { clock, plural } from '../../format.ts';
 import { cards } from '../../questions/asked.ts';
 import { Questions } from '../../questions/questions.tsx';
 import { notices, openQuestions, readAt } from '../../store/home.ts';
 import { Empty } from '../../widgets/empty.tsx';
 import { Page, Section } from '../../widgets/page.tsx';
 import { Ago } from '../../widgets/time.tsx';
+import { WithTitles } from '../../widgets/with-titles.tsx';
 import { TaskCard } from './task-card.tsx';
 import { type Place, tasks } from './tasks.ts';
 
@@ -82,7 +83,7 @@ function News() {
       <ul class="news">
         {notices.value.map(({ at, message, worktreeId }) => (
           <li key={`${at} ${worktreeId} ${message}`}>
-            {plain(message)} <Ago at={at} />
+            <WithTitles text={message} /> <Ago at={at} />
           </li>
         ))}
       </ul>

@@ -1,15 +1,17 @@
-import { cost, firstLine, plain, plural, shortId, tokens } from '../../format.ts';
+import { blockName, cost, firstLine, plain, plural, tokens } from '../../format.ts';
 import { worktrees } from '../../store/home.ts';
 import { Badge, Dot } from '../../widgets/badge.tsx';
 import { Card } from '../../widgets/card.tsx';
 import { Ago } from '../../widgets/time.tsx';
 import { WithTitles } from '../../widgets/with-titles.tsx';
+import { worktreeName } from '../../widgets/worktree-name.tsx';
 import type { Task } from './tasks.ts';
 import { sayJob, sayRun } from './words.ts';
 
 export function TaskCard({ task }: { task: Task }) {
   const { id, run, job, place } = task;
-  const line = plain(lastLine(job?.lastOutput ?? ''));
+  // Why it has halted is what counts then.
+  const line = run?.status === 'halted' ? '' : plain(lastLine(job?.lastOutput ?? ''));
   const because = place === 'ended' ? undefined : (run?.because ?? (job?.status === 'queued' ? waits(job) : undefined));
   return (
     <Card
@@ -49,12 +51,13 @@ function waits({ worktree }: NonNullable<Task['job']>): string | undefined {
 
 function Foot({ task: { run, job, others } }: { task: Task }) {
   const worktree = run?.worktree ?? job?.worktree;
+  const name = worktree ? worktreeName(worktree, run?.task ?? job?.task ?? '') : undefined;
   const endedAt = run ? run.endedAt : job?.endedAt;
   const at = endedAt ?? run?.createdAt ?? job?.createdAt;
   return (
     <>
       <span>{who(run?.block, job?.agent)}</span>
-      {worktree && <span class="worktree">{shortId(worktree)}</span>}
+      {name !== undefined && <span class="worktree">{name}</span>}
       {job && <Figures job={job} />}
       {others > 0 && <span>{plural(others, run ? 'earlier job' : 'child job')}</span>}
       {at && <Ago at={at} words={endedAt ? 'ago' : ''} />}
@@ -71,10 +74,13 @@ function Figures({ job: { usage } }: { job: NonNullable<Task['job']> }) {
   );
 }
 
+/** With what an agent ends for its workflow, nobody is helped. */
+const SIGNAL = /^\W*SIGNAL:\w+\W*$/;
+
 function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1) ?? '';
+  return text.split('\n').findLast((line) => line.trim() !== '' && !SIGNAL.test(line)) ?? '';
 }
 
 function who(block: string | null | undefined, agent: string | undefined): string {
-  return [agent && plain(agent), block && plain(block.replace('__', ' › '))].filter(Boolean).join(' · ') || 'workflow';
+  return [agent && plain(agent), block && plain(blockName(block).name)].filter(Boolean).join(' · ') || 'workflow';
 }

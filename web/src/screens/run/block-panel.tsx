@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import type { RunSummary } from '../../../../src/protocol/run-operations.ts';
 import type { Halt, LogEntry, RunView } from '../../../../src/protocol/workflow.ts';
-import { cost, count, plain } from '../../format.ts';
+import { blockName, cost, count, plain } from '../../format.ts';
 import { Badge } from '../../widgets/badge.tsx';
 import { Empty } from '../../widgets/empty.tsx';
 import { GateBadge } from '../../widgets/gate-badge.tsx';
 import { BlockLog } from './block-log.tsx';
 import { HaltForm } from './halt-form.tsx';
 import { PromptParts } from './prompt-parts.tsx';
-import { type Chosen, isSame, nameOf, type Step, sayStatus, signalName } from './walk.ts';
+import { type Chosen, isSame, type Step, sayStatus, signalName } from './walk.ts';
 
 interface PanelProps {
   run: RunSummary;
@@ -21,7 +21,7 @@ interface PanelProps {
 /** One block, and of its visits the chosen one: what it was told, who did it, what it left, and what it asks. */
 export function BlockPanel({ run, view, steps, chosen, hrefOf }: PanelProps) {
   const { block, step } = chosen;
-  const { name, node } = nameOf(block);
+  const { name, node } = blockName(block);
   const said = sayStatus(step?.status ?? 'pending');
   const visits = steps.filter((each) => each.block === block);
   const halt = step && view.halts.find((each) => isSame(each, step));
@@ -94,7 +94,7 @@ function Planned({ view, block }: { view: RunView; block: string }) {
 
 function goesTo(to: string): string {
   if (to === 'RETURN') return 'it is done';
-  return to === 'HALT_AND_FLAG' ? 'it halts and asks you' : `to ${plain(nameOf(to).name)}`;
+  return to === 'HALT_AND_FLAG' ? 'it halts and asks you' : `to ${plain(blockName(to).name)}`;
 }
 
 function Visit({ run, view, step }: { run: RunSummary; view: RunView; step: Step }) {

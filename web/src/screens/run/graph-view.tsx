@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { RunView } from '../../../../src/protocol/workflow.ts';
-import { plain } from '../../format.ts';
+import { blockName, plain } from '../../format.ts';
 import { navigate } from '../../router.ts';
 import { type Box, draw, type Edge, END } from './layout.ts';
-import { edgeKey, type Lit, nameOf, type Step, sayStatus, signalName } from './walk.ts';
+import { edgeKey, type Lit, type Step, sayStatus, signalName } from './walk.ts';
 
 interface GraphProps {
   view: RunView;
@@ -133,7 +133,7 @@ function End({ box, isLit, isAlone }: { box: Box; isLit: boolean; isAlone: boole
   );
 }
 
-const LONGEST_NAME = 19;
+const LONGEST_NAME = 21;
 const shortened = (name: string) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name);
 
 interface BlockProps {
@@ -146,7 +146,7 @@ interface BlockProps {
 function Block({ box, lit, isChosen, href }: BlockProps) {
   const { status, visits } = lit.blocks.get(box.id) ?? { status: 'pending' as const, visits: 0 };
   const { tone, text } = sayStatus(status);
-  const { name, node } = nameOf(box.id);
+  const { name, node } = blockName(box.id);
   const shown = [shortened(name), shortened(node.replaceAll('_', ' '))].map(plain);
   const times = visits > 1 ? ` ×${visits}` : '';
   return (

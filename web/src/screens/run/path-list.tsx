@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals';
-import { plain } from '../../format.ts';
+import { blockName, plain } from '../../format.ts';
 import { Badge } from '../../widgets/badge.tsx';
-import { type Chosen, isSame, nameOf, type Step, sayStatus, signalName } from './walk.ts';
+import { type Chosen, isSame, type Step, sayStatus, signalName } from './walk.ts';
 
 interface PathListProps {
   steps: readonly Step[];
@@ -34,7 +34,7 @@ export function PathList({ steps, at, looked, chosen, hrefOf }: PathListProps) {
 }
 
 function Line({ step }: { step: Step }) {
-  const { name, node } = nameOf(step.block);
+  const { name, node } = blockName(step.block);
   const { tone, text } = sayStatus(step.status);
   const hasSaid = step.signal !== undefined && step.status !== 'skipped' && step.status !== 'halted';
   const words = hasSaid ? plain(signalName(step.signal ?? '').toLowerCase()) : text;

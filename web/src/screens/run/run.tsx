@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { RunSummary } from '../../../../src/protocol/run-operations.ts';
 import type { RunView } from '../../../../src/protocol/workflow.ts';
-import { cost, count, firstLine, plain, shortId } from '../../format.ts';
+import { cost, count, firstLine, plain } from '../../format.ts';
 import { cards } from '../../questions/asked.ts';
 import { Questions } from '../../questions/questions.tsx';
 import { query } from '../../router.ts';
@@ -13,6 +13,7 @@ import { Refused } from '../../widgets/notice.tsx';
 import { Facts, Page, Section } from '../../widgets/page.tsx';
 import { Took } from '../../widgets/time.tsx';
 import { WithTitles } from '../../widgets/with-titles.tsx';
+import { WorktreeLink } from '../../widgets/worktree-name.tsx';
 import { sayRun } from '../now/words.ts';
 import { BlockPanel } from './block-panel.tsx';
 import { GraphView } from './graph-view.tsx';
@@ -54,11 +55,7 @@ function Kind({ run }: { run: RunSummary }) {
         {said.text}
       </Badge>
       <span>{plain(run.workflow.replaceAll('_', ' '))}</span>
-      {run.worktree && (
-        <a class="worktree" href={`/worktrees/${run.worktree}`}>
-          {shortId(run.worktree)}
-        </a>
-      )}
+      {run.worktree && <WorktreeLink id={run.worktree} task={run.task} />}
       {run.target !== undefined && <span>into {plain(run.target)}</span>}
       <Took from={run.createdAt} to={run.endedAt} />
     </>

@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals';
-import { plain } from '../../format.ts';
+import { blockName, plain } from '../../format.ts';
 import { Button } from '../../widgets/button.tsx';
-import { nameOf, type Step, sayStatus } from './walk.ts';
+import { type Step, sayStatus } from './walk.ts';
 
 interface ScrubberProps {
   steps: readonly Step[];
@@ -13,7 +13,7 @@ interface ScrubberProps {
 export function Scrubber({ steps, at, looked }: ScrubberProps) {
   if (steps.length === 0) return null;
   const step = steps[at - 1];
-  const words = step ? `${plain(nameOf(step.block).name)}, visit ${step.visit}` : '';
+  const words = step ? `${plain(blockName(step.block).name)}, visit ${step.visit}` : '';
   const go = (to: number) => {
     looked.value = to >= steps.length ? undefined : Math.max(1, to);
   };

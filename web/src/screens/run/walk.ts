@@ -78,12 +78,6 @@ export function litBy(steps: readonly Step[], isPast: boolean): Lit {
   return { blocks, edges, newest: isDone ? undefined : newest };
 }
 
-/** The name of a block and of its node: `Core_Validate__RunTests`. */
-export function nameOf(block: string): { node: string; name: string } {
-  const at = block.indexOf('__');
-  return at < 0 ? { node: '', name: block } : { node: block.slice(0, at), name: block.slice(at + 2) };
-}
-
 export const signalName = (signal: string) =>
   signal
     .replace(/^SIGNAL:/, '')

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { RunSummary } from '../../../../src/protocol/run-operations.ts';
-import { firstLine, plain, shortId } from '../../format.ts';
+import { blockName, firstLine, plain } from '../../format.ts';
 import { runs } from '../../store/home.ts';
 import { useOperation } from '../../store/use-operation.ts';
 import { Badge, Dot } from '../../widgets/badge.tsx';
@@ -11,7 +11,6 @@ import { Page, Section } from '../../widgets/page.tsx';
 import { Took } from '../../widgets/time.tsx';
 import { WithTitles } from '../../widgets/with-titles.tsx';
 import { sayRun } from '../now/words.ts';
-import { nameOf } from '../run/walk.ts';
 
 const isOver = ({ status, merge, path }: RunSummary) =>
   merge === 'merged' ||
@@ -81,10 +80,9 @@ function Row({ run }: { run: RunSummary }) {
         )}
         <p class="list-facts">
           <span>{plain(run.workflow.replaceAll('_', ' '))}</span>
-          {run.worktree && <span class="worktree">{shortId(run.worktree)}</span>}
           {run.block !== null && !isOver(run) && (
             <span>
-              at <strong>{plain(nameOf(run.block).name)}</strong>
+              at <strong>{plain(blockName(run.block).name)}</strong>
               {(run.visit ?? 1) > 1 && ` ×${run.visit}`}
             </span>
           )}

@@ -175,7 +175,9 @@ function SumTable({ by, rows }: { by: By; rows: readonly Row[] }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">{WAYS.find(({ name }) => name === by)?.label.replace('By ', '')}</th>
+            <th scope="col">
+              {WAYS.find(({ name }) => name === by)?.label.replace(/^By ./, (start) => start.slice(-1).toUpperCase())}
+            </th>
             <th scope="col" class="to-the-right">
               Jobs
             </th>
