@@ -230,7 +230,7 @@ export const errorTable = {
   daemon_busy: passing(503, 69, 'Try again in a moment; `reef daemon stop` ends the daemon, and jobs run on.'),
   storage_unavailable: passing(503, 69, 'Free disk space or fix permissions; agents keep running, and nothing is lost.'),
   store_too_new: final(500, 69, 'Update Reef: this home was written by a newer version.'),
-  store_damaged: final(500, 1, 'What could be brought back is back: `reef doctor` names the file that was set aside, `reef ps` the jobs.'),
+  store_damaged: final(500, 1, 'What could be brought back is back; `reef doctor` names the file that was set aside.'),
   too_many_files: passing(503, 69, 'Raise `ulimit -n`, or end some jobs.'),
   unauthorized: final(401, 2, '`reef serve` names the file of the token; `reef open` lets a browser in.'),
   login_code_used: final(401, 2, '`reef open` gives another code. If it was not you who used it, `reef token rotate` ends what it let in.'),

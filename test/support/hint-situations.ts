@@ -41,6 +41,7 @@ export const FOLLOWED: Partial<Record<ErrorCode, string>> = {
   repo_untrusted: 'test/e2e/runs-trust.test.ts',
   fork_conflict: 'test/journeys/fork.test.ts',
   rate_limit: 'test/journeys/paused.test.ts',
+  store_damaged: 'test/faults/doctor-damage.test.ts',
 };
 
 const SMALL_WINDOW = 'it takes two callers in the same moment';
