@@ -3,6 +3,7 @@ import { benchMcp } from './mcp.ts';
 import { runBenches } from './run-benches.ts';
 import { benchSpawn } from './spawn.ts';
 import { benchStart } from './start.ts';
+import { benchStored } from './stored.ts';
 import { benchTurn } from './turn.ts';
 import { benchWorkflow } from './workflow.ts';
 
@@ -13,5 +14,6 @@ await runBenches({
   mcp: benchMcp,
   events: benchEvents,
   load: benchLoad,
+  stored: benchStored,
   workflow: benchWorkflow,
 });

@@ -30,6 +30,7 @@ interface Call {
 /** Tool calls a second, beside a server that has the same answers at hand: ours asks a daemon and its store. */
 export async function benchMcp(): Promise<boolean> {
   const world = makeWorld();
+  let bare: Bare | undefined;
   try {
     const calls = await prepare(world);
     const answers = join(world.root, 'answers.json');
@@ -42,15 +43,15 @@ export async function benchMcp(): Promise<boolean> {
       theirs: { client: rival, pids: [pidOf(rival)] },
     });
     const door = await serve(world);
-    const bare = await startBare(world, answers);
+    bare = await startBare(world, answers);
     for (const era of ['legacy', 'modern'] as const) {
       const ours = { client: await connectMcp({ ...door, era }), pids: [daemon] };
       const theirs = { client: await connectMcp({ port: bare.port, token: '', era }), pids: [bare.pid] };
       rows.push(...(await compare(calls, `HTTP, ${era}`, { ours, theirs })));
     }
-    bare.end();
     return printRows('MCP tool calls one after the other: Reef · a bare SDK server with the same answers', rows);
   } finally {
+    bare?.end();
     await world.close();
   }
 }
@@ -76,7 +77,13 @@ async function overStdio({ env, repository: cwd }: World, args: string[]): Promi
   return client;
 }
 
-async function startBare({ env }: World, answers: string): Promise<{ port: number; pid: number; end(): void }> {
+interface Bare {
+  port: number;
+  pid: number;
+  end(): void;
+}
+
+async function startBare({ env }: World, answers: string): Promise<Bare> {
   const child = spawn(process.execPath, [BARE, answers, 'http'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const [port] = await once(child.stdout, 'data');
   return { port: Number(String(port)), pid: child.pid ?? 0, end: () => child.kill() };

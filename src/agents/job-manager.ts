@@ -104,12 +104,13 @@ export class JobManager implements JobCore {
   ): Promise<OperationOutput<'output'>> {
     const { id } = this.#find(request.id, caller).job;
     // Both at one moment: with a later status a reader would stop before the events in between.
-    const { log } = this.#deps.storage;
+    const { log, store } = this.#deps.storage;
     const { since, before, limit } = request;
-    const read = () => ({
+    const look = () => ({
       status: this.#find(id, caller).job.status,
       ...(before === undefined ? log.slice({ jobId: id, since, limit }) : log.before({ jobId: id, before, limit })),
     });
+    const read = unlessSame(() => store.jobs.version(id), look);
     const isMet = ({ events, status }: ReturnType<typeof read>) => events.length > 0 || !isLive(status);
     return { agentId: id, ...(await this.#until(read, { isMet, timeoutMs: request.waitMs, signal })) };
   }
@@ -377,6 +378,16 @@ export class JobManager implements JobCore {
   #until<T>(look: () => T, options: WaitOptions<T>): Promise<T> {
     return this.#deps.signal.until(look, { clock: this.#deps.storage.clock, ...options });
   }
+}
+
+/** Whoever waits is woken by every job: one that is not meant costs a comparison. */
+function unlessSame<T>(version: () => number, look: () => T): () => T {
+  let last: { version: number; seen: T } | undefined;
+  return () => {
+    const now = version();
+    if (last?.version !== now) last = { version: now, seen: look() };
+    return last.seen;
+  };
 }
 
 function endWithoutProcess(tx: JobTransaction): void {

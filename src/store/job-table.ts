@@ -27,17 +27,22 @@ interface Row {
 
 export const LIVE = "status IN ('queued', 'running', 'awaiting_input', 'paused')";
 
+const MOST_VERSIONS = 10_000;
+
 export class JobTable {
   readonly #sql: Sqlite['prepare'];
-  #tellWrite: (id: string) => void = () => {};
+  readonly #versions = new Map<string, number>();
+  #writes = 0;
+  /** The version of all that were forgotten. */
+  #oldest = 0;
 
   constructor({ prepare }: Sqlite) {
     this.#sql = prepare;
   }
 
-  /** Who keeps something of a job in memory hears of every write, also of one that is rolled back. */
-  onWrite(tell: (id: string) => void): void {
-    this.#tellWrite = tell;
+  /** Another one after every write of the job or its events, which are written with it: who knows one need not look again. */
+  version(id: string): number {
+    return this.#versions.get(id) ?? this.#oldest;
   }
 
   insert<R>({ job, runtime }: JobRecord<R>, key?: string): void {
@@ -50,7 +55,12 @@ export class JobTable {
   update<R>({ job, runtime }: JobRecord<R>, endedSeq: number | null): void {
     const sql = 'UPDATE job SET status = ?, ended_seq = ?, doc = ?, runtime = ? WHERE id = ?';
     this.#sql(sql).run(job.status, endedSeq, JSON.stringify(job), JSON.stringify(runtime), job.id);
-    this.#tellWrite(job.id);
+    this.#writes += 1;
+    if (this.#versions.size >= MOST_VERSIONS) {
+      this.#versions.clear();
+      this.#oldest = this.#writes;
+    }
+    this.#versions.set(job.id, this.#writes);
   }
 
   get<R>(id: string): JobRecord<R> | undefined {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import type { SafeDir } from '../base/safe-dir.ts';
@@ -32,6 +33,37 @@ export interface PersistenceHook {
   save(snapshot: Snapshot): Promise<void>;
 }
 
+/** With a turn of the event loop after so many characters: the tails of a hundred jobs are megabytes. */
+const CHARACTERS_AT_ONCE = 131_072;
+
+async function jsonOfFields(fields: object): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) texts.set(name, await jsonInTurns(value));
+  }
+  return texts;
+}
+
+async function jsonInTurns(value: unknown): Promise<string> {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const parts: string[] = [];
+  let written = 0;
+  for (const [key, child] of Object.entries(value)) {
+    if (child === undefined) continue;
+    const text = JSON.stringify(child);
+    parts.push(Array.isArray(value) ? text : `${JSON.stringify(key)}:${text}`);
+    written += text.length;
+    if (written < CHARACTERS_AT_ONCE) continue;
+    written = 0;
+    await setImmediate();
+  }
+  return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
+}
+
+function textOf(fields: Map<string, string>): string {
+  return `{${[...fields].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}\n`;
+}
+
 export class SnapshotFile implements PersistenceHook {
   readonly #path: string;
   readonly #copyIn: Pick<SafeDir, 'write'> | undefined;
@@ -51,11 +83,12 @@ export class SnapshotFile implements PersistenceHook {
   }
 
   async save(snapshot: Snapshot): Promise<void> {
-    await writeAtomic(this.#path, `${JSON.stringify(snapshot)}\n`);
+    const whole = await jsonOfFields(snapshot);
+    await writeAtomic(this.#path, textOf(whole));
     // Agents can read it: what is on its way to one of them is for no other.
-    const { work: _, ...rest } = snapshot;
-    const questions = rest.questions.map(({ answer: _, ...question }) => question);
-    const forReaders = { ...rest, questions, runtimes: {}, outbox: [] };
-    await this.#copyIn?.write('state.json', Buffer.from(`${JSON.stringify(forReaders)}\n`));
+    const questions = snapshot.questions.map(({ answer: _, ...question }) => question);
+    const forReaders = new Map([...whole, ...(await jsonOfFields({ questions, runtimes: {}, outbox: [] }))]);
+    forReaders.delete('work');
+    await this.#copyIn?.write('state.json', Buffer.from(textOf(forReaders)));
   }
 }

@@ -106,6 +106,35 @@ const job = (id: string, more: Partial<Job> = {}) => aJob(id, { launch: 0, statu
 const ids = (records: JobRecord[]) => records.map((record) => record.job.id);
 
 describe('events', () => {
+  verifies('Q-83').test('fifty times as many of them make opening, lists and pages hardly slower', () => {
+    const cost = (count: number) => {
+      const path = join(dir, `stored-${count}`);
+      const filled = new Store(path);
+      filled.record(() => {
+        for (let n = 0; n < count; n++)
+          filled.events.append({ at: new Date(n).toISOString(), jobId: `J${n % 20}`, type: 'progress', payload: '{}' });
+      });
+      filled.close();
+      const store = new Store(path);
+      const before = process.cpuUsage();
+      for (let n = 0; n < 50; n++) {
+        new Store(path).close();
+        for (let job = 0; job < 20; job++) {
+          store.events.tail(`J${job}`, 8);
+          store.events.ofJob({ jobId: `J${job}`, after: 5, limit: 20 });
+        }
+        store.events.ofAll({ after: count - 100, limit: 100 });
+        store.events.firstSeqSince(new Date(count - 10).toISOString());
+      }
+      const { user, system } = process.cpuUsage(before);
+      store.close();
+      return user + system;
+    };
+    cost(1_000); // whatever is compiled at the first call
+    const [few, many] = [cost(1_000), cost(50_000)];
+    expect(many / few).toBeLessThan(3);
+  });
+
   verifies('Q-04').test('are found by their time after a rollback, and in a database from before', () => {
     const path = join(dir, 'times');
     const store = new Store(path);
