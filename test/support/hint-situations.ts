@@ -33,6 +33,8 @@ export const MET: Partial<Record<ErrorCode, string[]>> = {
 
 /** Followed elsewhere, by a test that types what the message says. */
 export const FOLLOWED: Partial<Record<ErrorCode, string>> = {
+  mcp_server_changed: 'test/security/mcp-approval.test.ts',
+  tool_changed: 'test/security/mcp-approval.test.ts',
   setup_failed: 'test/journeys/no-dead-end.test.ts',
   halted_by_workflow: 'test/journeys/no-dead-end.test.ts',
   gates_failed: 'test/journeys/no-dead-end.test.ts',
@@ -74,8 +76,6 @@ export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   ...{ token_not_found: FLEET, repository_not_found: FLEET },
   manifest_not_found: 'the repository has a workflow file; the file is written by test/e2e/dry-run.test.ts',
   reef_not_there: 'it takes another machine: test/e2e/remote-home.test.ts',
-  mcp_server_changed: 'approval of servers has tests of its own',
-  tool_changed: 'approval of servers has tests of its own',
   ...{ agent_not_logged_in: AGENT, budget_exhausted: AGENT },
   queue_full: 'it takes a thousand jobs: test/e2e/full-queue.test.ts meets it, and ends one by the operation',
   review_stale: 'a page sends reviews: test/e2e/review.test.ts meets it',
