@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { LATE_MS, traced } from '../../test/page/trace.ts';
+import { traced } from '../../test/page/trace.ts';
 import { median, printLimits } from '../measure.ts';
 import { LAST_WORDS, longJob, type PageBench, withPage } from './rig.ts';
 
@@ -8,6 +8,7 @@ const MANY_EVENTS = 50_000;
 const ROUNDS = 7;
 const SCROLL_MS = 10_000;
 const WHEEL_PX = 1_200;
+const LATE_MS = 50;
 
 /** From the click to the frame that shows the last row. What is evaluated must not be the promise: that would be waited for. */
 const WATCH_TAIL = `void (window.painted = new Promise((done) => addEventListener('click', () => {
@@ -26,7 +27,6 @@ window.stop = false;
     const took = at - last;
     last = at;
     seen.longest = Math.max(seen.longest, took);
-    if (took > ${LATE_MS}) performance.mark('late ' + took);
     seen.rows = Math.max(seen.rows, document.querySelectorAll('.row').length);
     if (!window.stop) requestAnimationFrame(frame);
   };
@@ -52,7 +52,7 @@ export async function benchTimeline(): Promise<boolean> {
       await link.click();
       paints.push(Number(await page.evaluate('window.painted')));
     }
-    const { seen, task, work } = await traced(page, () => scrolled(page));
+    const { seen, task, anyTask } = await traced(page, () => scrolled(page));
     await page.goto(`${bench.address}/assets/none`);
     await page.evaluate(
       "document.body.innerHTML = '<p>One line of a page that does nothing.</p>'.repeat(5000), scrollTo(0, 1e9)",
@@ -65,12 +65,12 @@ export async function benchTimeline(): Promise<boolean> {
       {
         what: `longest frame in 10 s of scrolling (a bare page at once after it: ${Math.round(bare.longest)} ms)`,
         measured: seen.longest,
-        // Nobody is faster than a page that does nothing: what it takes is the machine's own.
-        most: Math.max(50, bare.longest),
+        // Where a page that does nothing is late too, a late frame says nothing of this one.
+        most: bare.longest > LATE_MS ? Number.POSITIVE_INFINITY : LATE_MS,
         unit: 'ms',
       },
-      { what: 'work of its busiest thread in any late frame, processor time', measured: work, most: 50, unit: 'ms' },
       { what: 'longest task of the main thread, processor time', measured: task, most: 50, unit: 'ms' },
+      { what: 'longest task of any thread of the page, processor time', measured: anyTask, most: 50, unit: 'ms' },
     ]);
   });
 }
@@ -95,14 +95,13 @@ export async function benchMemory(): Promise<boolean> {
     await page.goto(`${address}/jobs/${id}`);
     await page.getByText(LAST_WORDS).waitFor();
     const { task } = await traced(page, () => readToTheFirst(page));
-    const { task: scrolling, work, seen } = await traced(page, () => scrolled(page));
+    const { task: scrolling, seen } = await traced(page, () => scrolled(page));
     await cdp.send('HeapProfiler.enable');
     const after = await heapMb(bench);
     return printLimits(`A job of ${MANY_EVENTS.toLocaleString('en')} events`, [
       { what: 'heap of the whole page', measured: after, most: 60, unit: 'MB' },
       { what: 'longest task while all of it was read, processor time', measured: task, most: 50, unit: 'ms' },
       { what: 'longest task in 10 s of scrolling, processor time', measured: scrolling, most: 50, unit: 'ms' },
-      { what: 'work of its busiest thread in any late frame, processor time', measured: work, most: 50, unit: 'ms' },
       { what: 'rows in the document', measured: seen.rows, most: 400, unit: 'rows' },
     ]);
   });

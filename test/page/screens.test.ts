@@ -99,7 +99,7 @@ async function answered({ world: { client } }: PageRig): Promise<void> {
   await until(
     'the two runs are merged',
     async () => (await client.call('runs', { all: true })).runs.filter(({ merge }) => merge === 'merged').length === 2,
-    2 * PATIENCE_MS,
+    4 * PATIENCE_MS,
   );
 }
 
