@@ -39,8 +39,23 @@ verifies('J-10').test(
   },
 );
 
+verifies('J-10').test('tests that break before the first of them are named by what broke', () => {
+  const broken = [
+    '> uvu -r esm test',
+    '/x/w1/test/a.js:5',
+    'SyntaxError: Cannot use import statement',
+    '    at Module._load',
+  ];
+  expect(failuresIn(broken.join('\n'), 'w1')).toEqual(['SyntaxError: Cannot use import statement']);
+  expect(failuresIn([...broken, '✖ adds'].join('\n'), 'w1')).toEqual(['adds']);
+});
+
 verifies('X-139').test('a log made to be slow to read takes no longer than any other of its size', () => {
   const MIB = 1024 * 1024;
-  const logs = ['x', '/', ' ', '1', '1:1', '✖ 1', '✖ a\n'].map((part) => `✖ a${part.repeat(MIB / part.length)}x`);
+  const logs = ['x', '/', ' ', '1', '1:1', '✖ 1', '✖ a\n'].map(
+    (part) => `✖ a${part.repeat(MIB / part.length)}x`,
+  );
   expect(logs.map((log) => failuresIn(log, 'w1').length > 0)).toEqual(logs.map(() => true));
+  const breaks = ['E', 'Error', 'Error\n', 'Error [a', 'A.'].map((part) => part.repeat(MIB / part.length));
+  expect(breaks.map((log) => failuresIn(log, 'w1'))).toEqual(breaks.map(() => []));
 });

@@ -18,6 +18,8 @@ const FAILURES = [
   /^(\S+?)[(:]\d+[,:]\d+\)?(?: -|:) +(error.*)$/, // tsc, gcc, eslint
   /^ +\d+:\d+ +(error +.+)$/, // eslint
 ];
+/** What a program says that breaks before its first test. Looked at only where nothing else is named: a message may differ each time. */
+const BREAKS = [/^(?:Uncaught )?((?:[A-Z][A-Za-z.]{0,60})?(?:Error|Exception)(?: \[\w{1,60}\])?: .+)$/];
 /** Looked at from its first digit only, so that a long number takes no longer than its length. */
 const SECONDS = /[([]?(?<!\d)\d+(?:\.\d+)? ?m?s[)\]]?$/;
 const MOST = 200;
@@ -28,10 +30,16 @@ const LONGEST_LINE = 1_000;
 export function failuresIn(log: string, worktreeId: string): string[] {
   // From the beginning of a word only: tests of the agent's wrote the log, and it may hold anything.
   const folder = new RegExp(`(?<!\\S)\\S*?/(?:scratch-)?${worktreeId}/`, 'g');
-  const lines = withoutColours(log).split('\n');
-  const named = lines.flatMap((whole) => {
-    const line = whole.slice(0, LONGEST_LINE).replace(folder, '').trimEnd();
-    for (const pattern of FAILURES) {
+  const lines = withoutColours(log)
+    .split('\n')
+    .map((whole) => whole.slice(0, LONGEST_LINE).replace(folder, '').trimEnd());
+  const named = namesIn(lines, FAILURES);
+  return named.length > 0 ? named : namesIn(lines, BREAKS);
+}
+
+function namesIn(lines: readonly string[], patterns: readonly RegExp[]): string[] {
+  const named = lines.flatMap((line) => {
+    for (const pattern of patterns) {
       const found = pattern.exec(line);
       if (found) return [found.slice(1).join(' ').replace(SECONDS, '').trim().slice(0, LONGEST)];
     }
