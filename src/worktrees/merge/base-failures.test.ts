@@ -52,9 +52,7 @@ verifies('J-10').test('tests that break before the first of them are named by wh
 
 verifies('X-139').test('a log made to be slow to read takes no longer than any other of its size', () => {
   const MIB = 1024 * 1024;
-  const logs = ['x', '/', ' ', '1', '1:1', '✖ 1', '✖ a\n'].map(
-    (part) => `✖ a${part.repeat(MIB / part.length)}x`,
-  );
+  const logs = ['x', '/', ' ', '1', '1:1', '✖ 1', '✖ a\n'].map((part) => `✖ a${part.repeat(MIB / part.length)}x`);
   expect(logs.map((log) => failuresIn(log, 'w1').length > 0)).toEqual(logs.map(() => true));
   const breaks = ['E', 'Error', 'Error\n', 'Error [a', 'A.'].map((part) => part.repeat(MIB / part.length));
   expect(breaks.map((log) => failuresIn(log, 'w1'))).toEqual(breaks.map(() => []));

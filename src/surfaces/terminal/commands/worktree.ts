@@ -12,7 +12,7 @@ import {
   worktreeTable,
 } from '../../render/worktree.ts';
 import { type Command, operationCommand } from '../cli.ts';
-import { askLine } from '../prompt/line-person.ts';
+import { agrees, askLine } from '../prompt/line-person.ts';
 import { follow } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
 
@@ -73,8 +73,10 @@ export const restoreWorktree = operationCommand(
   ([ref = '']) => ({ ref }),
   ({ id, status, path }) => `${id}  ${status}  ${path ?? ''}`,
 );
-/** At a terminal, a conflict is offered to an agent right there. */
-export const acceptWorktree: Command<Omit<OperationInput<'accept'>, 'id'>> = async (cli, args, options) => {
+type AcceptWishes = Omit<OperationInput<'accept'>, 'id'>;
+
+/** At a terminal, what needs consent is asked right there, and a conflict is offered to an agent. */
+export const acceptWorktree: Command<AcceptWishes> = async (cli, args, options) => {
   const [id = ''] = args;
   try {
     const accepted = await cli.client().call('accept', { id, ...options });
@@ -82,18 +84,24 @@ export const acceptWorktree: Command<Omit<OperationInput<'accept'>, 'id'>> = asy
     return 0;
   } catch (error) {
     const { code, message } = errorBody(error).error;
-    if (code !== 'merge_conflict' || cli.json || !cli.isInteractive) throw error;
+    const offer = code === 'merge_conflict' ? offerAgent : code === 'accept_needs_consent' ? askConsent : undefined;
+    if (offer === undefined || cli.json || !cli.isInteractive) throw error;
     cli.talk(message);
-    const agent = (
-      await askLine(cli, 'Which agent shall resolve it (such as claude)? Enter leaves it as it is: ')
-    )?.trim();
-    if (!agent) return 1;
-    const resolved = await updateWorktree(cli, args, {
-      agent,
-      ...(options.into !== undefined && { into: options.into }),
-    });
-    return resolved === 0 ? acceptWorktree(cli, args, options) : resolved;
+    return offer(cli, args, options);
   }
+};
+
+const askConsent: Command<AcceptWishes> = async (cli, args, options) =>
+  (await agrees(cli, 'Merge it all the same?')) ? acceptWorktree(cli, args, { ...options, yes: true }) : 1;
+
+const offerAgent: Command<AcceptWishes> = async (cli, args, options) => {
+  const { into } = options;
+  const agent = (
+    await askLine(cli, 'Which agent shall resolve it (such as claude)? Enter leaves it as it is: ')
+  )?.trim();
+  if (!agent) return 1;
+  const resolved = await updateWorktree(cli, args, { agent, ...(into !== undefined && { into }) });
+  return resolved === 0 ? acceptWorktree(cli, args, options) : resolved;
 };
 
 export const pruneWorktrees: Command<{ yes?: true }> = async (cli, _args, { yes }) => {
