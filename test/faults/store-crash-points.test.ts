@@ -9,9 +9,9 @@ import { verifies } from '../support/verifies.ts';
 
 /** Every write of the store, as strace saw it: killed at each, and with each that was not synced lost. */
 
-const KILLS = scale('Q-14', { test: 8, faults: 511, soak: 511 });
+const KILLS = scale('Q-14', { test: 8, faults: 250, soak: 511 });
 const KILLED_IMAGES = scale('Q-14', { test: 150, faults: 2_000, soak: 2_000 });
-const POWER_IMAGES = scale('Q-15', { test: 100, faults: 2_000, soak: 5_000 });
+const POWER_IMAGES = scale('Q-15', { test: 100, faults: 600, soak: 5_000 });
 
 let root: string;
 let recorded: Recorded;

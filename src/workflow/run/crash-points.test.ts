@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect } from 'vitest';
@@ -132,6 +134,41 @@ verifies('W-78', 'Q-41').test(
     }
   },
   600_000,
+);
+
+const KILLED_RUNS = scale('Q-40', { test: 2, faults: 100, soak: 5_000 });
+const MOST_LIVES = 25;
+
+/** One life of the real process, killed so long after it has opened its store; false when it came to the end. */
+async function killedLife(at: string, afterMs: number): Promise<boolean> {
+  const program = new URL('../../../test/support/workflow/crash-bench.ts', import.meta.url).pathname;
+  const env = { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: COMPILED };
+  const child = spawn(process.execPath, [program, at, 'never'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs);
+  const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+  clearTimeout(timer);
+  expect([code, signal]).toEqual(signal === null ? [0, null] : [null, 'SIGKILL']);
+  return signal === 'SIGKILL';
+}
+
+verifies('Q-40').test(
+  `${KILLED_RUNS} runs whose process is killed every 0.1 to 0.5 s end as an undisturbed one, each effect once`,
+  async () => {
+    const { told } = await undisturbed();
+    let kills = 0;
+    for (let n = 0; n < KILLED_RUNS; n++) {
+      const at = join(dir, `often-${n}`);
+      for (let lives = 0; lives < MOST_LIVES && (await killedLife(at, 100 + ((kills * 137) % 400))); lives++)
+        kills += 1;
+      expect({ n, told: await lastLife(at) }).toEqual({ n, told });
+      rmSync(at, { recursive: true });
+    }
+    process.stdout.write(`${KILLED_RUNS} runs, ${kills} kills\n`);
+    expect(kills).toBeGreaterThanOrEqual(KILLED_RUNS);
+  },
+  60_000 + KILLED_RUNS * 60_000,
 );
 
 const twins: [twin: Twin, moment: string][] = [

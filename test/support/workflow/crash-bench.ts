@@ -255,6 +255,7 @@ if (process.argv[1] === import.meta.filename) {
     },
   );
   const bench = crashBench(dir, faults);
+  process.stdout.write('open\n');
   await drive(bench);
   await bench.close();
 }
