@@ -258,3 +258,11 @@ describe('reading', () => {
     );
   });
 });
+
+test('before the first event there is nothing, and a reader goes on from the beginning', () => {
+  expect(log.before({ jobId: 'J', before: 10, limit: 5 })).toEqual({
+    events: [],
+    nextCursor: log.cursor(0),
+    truncated: false,
+  });
+});
