@@ -50,6 +50,10 @@ const inboxEntrySchema = questionSchema.extend({
   task: z.string(),
   cwd: z.string(),
   askedAt: z.string(),
+  /** Of a fleet: where it is asked, and who has answered while the host passes that on. */
+  host: z.string().exactOptional(),
+  repository: z.string().exactOptional(),
+  answeredBy: z.string().exactOptional(),
 });
 export type InboxEntry = z.infer<typeof inboxEntrySchema>;
 

@@ -9,6 +9,8 @@ export interface HomeInfo {
   folder: string;
   version: string;
   lastSeq: number;
+  /** Of a fleet: where its stream goes on, since each of its homes counts for itself. */
+  cursor?: string;
 }
 
 /** What has changed, without saying how: look again. */
@@ -57,6 +59,7 @@ class Connection {
   #lastSeq: number | undefined;
   /** Of the same event: it also says of which log. */
   #cursor: string | undefined;
+  #isFleet = false;
   #stream = new AbortController();
   /** A stream that takes the place of the one that is read. */
   #next: Response | undefined;
@@ -193,6 +196,8 @@ class Connection {
     if (!told.ok) throw new Error(`info: ${told.status}`);
     const home = (await told.json()) as HomeInfo;
     this.#lastSeq ??= home.lastSeq;
+    this.#cursor ??= home.cursor;
+    this.#isFleet = home.cursor !== undefined;
     let response: Response | undefined = await this.#openStream(token, signal);
     onOpen();
     info.value = home;
@@ -265,8 +270,10 @@ class Connection {
 
   /** Each `seq` once, whatever a stream that is taken up again repeats. */
   #takeEvent(event: AgentEvent): void {
-    if (event.seq <= (this.#lastSeq ?? 0)) return;
-    this.#lastSeq = event.seq;
+    if (!this.#isFleet) {
+      if (event.seq <= (this.#lastSeq ?? 0)) return;
+      this.#lastSeq = event.seq;
+    }
     for (const reader of this.#events) reader(event);
   }
 

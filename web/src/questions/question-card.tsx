@@ -3,6 +3,7 @@ import type { RefObject } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { isLive } from '../connection/connection.ts';
 import { op } from '../connection/op.ts';
+import { Where } from '../fleet/where.tsx';
 import { firstLine, plain } from '../format.ts';
 import { singleKeys } from '../store/settings.ts';
 import { Badge } from '../widgets/badge.tsx';
@@ -54,6 +55,7 @@ export function QuestionCard({ card, at }: { card: AskedCard; at: number }) {
         <span class="hint">
           asked <Ago at={entry.askedAt} />
         </span>
+        <Where entry={entry} />
       </header>
       <h3 id={id}>{first}</h3>
       {rest.length > 0 && <pre class="excerpt">{rest.join('\n')}</pre>}

@@ -41,6 +41,8 @@ export interface RouteDeps extends OperationDeps {
   /** More routes, behind the same guards. */
   addRoutes?(app: Hono<Env>, guards: Pick<Guards, 'closing' | 'rate'>): void;
   info(): PageInfo;
+  /** Of a fleet: where its stream goes on, since each home counts for itself. */
+  cursor?(): Promise<string>;
   news: News;
   /** Asked for when the first MCP client comes: a door without one does not pay for the protocol. */
   mcp(): Promise<McpOverHttp>;
@@ -176,9 +178,10 @@ const eventsSchema = z.strictObject({
 });
 
 function addReading(app: Hono<Env>, deps: RouteDeps, { closing, rate, metrics }: Guards): void {
-  app.get('/v1/info', (c) => {
+  app.get('/v1/info', async (c) => {
     rate.take(c.var.access.id);
-    return c.json(deps.info(), 200, NOT_STORED);
+    const cursor = await deps.cursor?.();
+    return c.json({ ...deps.info(), ...(cursor !== undefined && { cursor }) }, 200, NOT_STORED);
   });
   app.get('/v1/openapi.json', (c) => {
     rate.take(c.var.access.id);

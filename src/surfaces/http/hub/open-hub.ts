@@ -7,6 +7,7 @@ import { BareRepositories } from '../../../fleet/hub/bare-repositories.ts';
 import { type FleetAccess, FleetTokens } from '../../../fleet/hub/fleet-tokens.ts';
 import { PushGuard } from '../../../fleet/hub/push-guard.ts';
 import { refuseBeyondRole } from '../../../fleet/hub/rights.ts';
+import { newestCursor } from '../../../fleet/store/fleet-events.ts';
 import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { Changes } from '../../../store/changes.ts';
@@ -45,6 +46,7 @@ export async function openHub(options: HubOptions): Promise<Door> {
     by: 'nobody',
     limits: LIMITS,
     info: () => ({ repository: 'fleet', folder: '', version, lastSeq: 0 }),
+    cursor: () => newestCursor(database),
     news: { changes: new Changes(), signal: new ChangeSignal(), lastSeq: () => 0 },
     figures: () => Promise.reject(new ReefError('not_found', 'A hub has no figures of its own')),
     mcp: () => Promise.reject(new ReefError('not_found', 'A hub serves no tools of models')),

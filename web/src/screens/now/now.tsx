@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { isLive, lostSince } from '../../connection/connection.ts';
+import { Hosts } from '../../fleet/hosts.tsx';
 import { clock, plural } from '../../format.ts';
 import { cards } from '../../questions/asked.ts';
 import { Questions } from '../../questions/questions.tsx';
@@ -29,6 +30,7 @@ export function Now() {
       )}
       <Tasks />
       <News />
+      <Hosts />
     </Page>
   );
 }
