@@ -35,6 +35,7 @@ import type { DurableEngine } from './workflow/durable/durable-engine.ts';
 import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
 import type { JournalDeps } from './workflow/durable/journal.ts';
 import { projectFilesOf } from './workflow/project/agent-settings.ts';
+import { blockOf } from './workflow/runs/spec.ts';
 import { endRunsOf } from './workflow/runs/start.ts';
 
 export interface AppOptions {
@@ -122,7 +123,7 @@ export async function openApp(options: AppOptions) {
     /** Jobs and runs at work, and jobs that wait for a process or for their time. */
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: jobs.waitingCount() }),
     figures: openFigures(store, home),
-    news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
+    ...whatOthersRead(store, signal),
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: () => lastSettings().timings.daemon_idle ?? DAEMON_IDLE_MS,
     abandon: () => abandon(snapshotter, store),
@@ -140,6 +141,14 @@ export async function openApp(options: AppOptions) {
       await snapshotter.close();
       store.close();
     },
+  };
+}
+
+/** `news` for who follows this home, `shipped` for a fleet that takes all of it. */
+function whatOthersRead(store: Store, signal: ChangeSignal) {
+  return {
+    news: { changes: store.changes, signal, lastSeq: () => store.events.lastSeq() },
+    shipped: { events: store.events, runOf: (jobId: string) => blockOf(store, jobId)?.runId },
   };
 }
 

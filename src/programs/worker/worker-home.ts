@@ -12,6 +12,7 @@ import type { Claimed } from '../../fleet/host/claims.ts';
 import { openCheckout } from '../../fleet/host/repository-cache.ts';
 import type { HostFacts, HostSession } from '../../fleet/host/session.ts';
 import type { WorkerHome } from '../../fleet/host/worker.ts';
+import type { HomeSource } from '../../fleet/store/home-source.ts';
 import { identify } from '../../process/identity.ts';
 import { run as runProgram } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -21,6 +22,7 @@ import { keyFile } from '../../surfaces/http/credential.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
 import { prepareHome } from '../daemon/home.ts';
 import { JobSocketServers } from '../daemon/job-sockets.ts';
+import { homeSourceOf } from './home-source.ts';
 
 interface WorkerHomeDeps {
   database: Database;
@@ -33,7 +35,10 @@ interface WorkerHomeDeps {
 }
 
 /** An ordinary home for one repository, whose runs are recorded in the fleet's database. `reef` in its checkout shows it. */
-export async function openWorkerHome(repository: string, deps: WorkerHomeDeps): Promise<WorkerHome> {
+export async function openWorkerHome(
+  repository: string,
+  deps: WorkerHomeDeps,
+): Promise<WorkerHome & { source: HomeSource }> {
   const { database, session, facts, env, log } = deps;
   const folder = join(facts.folder, repository);
   const checkout = await openCheckout({ database, run: runProgram, env: deps.env }, { repository, folder });
@@ -88,6 +93,7 @@ export async function openWorkerHome(repository: string, deps: WorkerHomeDeps): 
   });
   return {
     engine,
+    source: homeSourceOf(repository, { app, audit, by: caller.by }),
     async begin(claimed: Claimed) {
       const base = await checkout.fetch();
       const request = runOperations.run.input.parse({ base, ...claimed.spec, task: claimed.task });

@@ -14,6 +14,8 @@ import { launchDbos } from '../../fleet/engine/dbos.ts';
 import { HostSession } from '../../fleet/host/session.ts';
 import { readTimings } from '../../fleet/host/timings.ts';
 import { Worker } from '../../fleet/host/worker.ts';
+import type { HomeSource } from '../../fleet/store/home-source.ts';
+import { openHostStore } from '../../fleet/store/host-store.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import { INTERPRETER } from '../../workflow/run/run-body.ts';
 import { openWorkerHome } from './worker-home.ts';
@@ -61,10 +63,15 @@ async function runWorker(): Promise<number> {
   const database = await openDatabase(url, { env, role: 'reef_app' });
   const about = { database, facts, timings, clock: systemClock, log };
   const session = new HostSession({ ...about, onSuperseded: () => worker.letGo() });
+  const sources: HomeSource[] = [];
   const worker: Worker = new Worker({
     ...about,
     session,
-    openHome: (repository) => openWorkerHome(repository, { ...about, session, env, dbos: () => dbos }),
+    openHome: async (repository) => {
+      const home = await openWorkerHome(repository, { ...about, session, env, dbos: () => dbos });
+      sources.push(home.source);
+      return home;
+    },
   });
   await session.open();
   const dbos = await launchDbos({
@@ -76,6 +83,7 @@ async function runWorker(): Promise<number> {
     walk: (id, order) => worker.walk(id, order),
   });
   await worker.start();
+  const store = openHostStore({ database, log, identity: () => session.last, homes: () => sources });
   log.info('the worker is up', { host: facts.host, slots: facts.slots });
   process.stdout.write('ready\n');
   const stopped = new Promise<number>((resolve) => {
@@ -83,6 +91,7 @@ async function runWorker(): Promise<number> {
     process.stdin.once('end', () => resolve(1)).resume(); // whoever started it is gone
   });
   const code = await Promise.race([worker.drained().then(() => 0), stopped]);
+  await store.close();
   await worker.close();
   await dbos.close();
   await session.close();

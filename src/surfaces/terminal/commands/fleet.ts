@@ -7,12 +7,13 @@ import { newPassword } from '../../../fleet/database/roles.ts';
 import { migrateDbos } from '../../../fleet/engine/dbos.ts';
 import { listHosts, listRuns } from '../../../fleet/hub/fleet-view.ts';
 import { addFirstAdmin } from '../../../fleet/hub/people.ts';
+import { startRun } from '../../../fleet/hub/start-run.ts';
 import { setBudget } from '../../../fleet/store/budgets.ts';
 import { newestCursor, readEvents } from '../../../fleet/store/fleet-events.ts';
 import { applyRetention, KEEP } from '../../../fleet/store/retention.ts';
 import { heading, oneLine, table } from '../../render/columns.ts';
 import type { Command } from '../cli.ts';
-import { addressOf, audited, type DatabaseOptions, withDatabase } from './fleet-database.ts';
+import { addressOf, audited, type DatabaseOptions, operatorName, withDatabase } from './fleet-database.ts';
 
 interface InitOptions extends DatabaseOptions {
   admin?: string;
@@ -76,6 +77,24 @@ export const runs: Command<DatabaseOptions> = async (cli, _args, named) => {
       cli.style.width,
     );
   });
+  return 0;
+};
+
+interface RunOptions extends DatabaseOptions {
+  workflow?: string;
+  agent?: string;
+  need?: string[];
+  priority: 'high' | 'normal' | 'low';
+}
+
+export const startFleetRun: Command<RunOptions> = async (cli, [repository = '', task = ''], options) => {
+  const { workflow, agent, need = [], priority, ...named } = options;
+  const spec = { ...(workflow !== undefined && { workflow }), ...(agent !== undefined && { agent }) };
+  const place = { needs: need, priority: ['high', 'normal', 'low'].indexOf(priority), by: operatorName() };
+  const queued = await audited(cli, { ...named, operation: 'run', target: repository }, (database) =>
+    startRun(database, { repository, task, spec, ...place }),
+  );
+  cli.print(queued, () => `Run ${queued.id} is queued; reef fleet runs shows where it is.`);
   return 0;
 };
 

@@ -13,6 +13,16 @@ export function declare(program: Command, run: Run): void {
   define(hosts, 'hosts');
   const runs = onDatabase(fleet.command('runs')).description('List the runs of all repositories and where they are');
   define(runs, 'runs');
+  const start = onDatabase(fleet.command('run').argument('<repository>', 'as reef fleet repo list names it'))
+    .argument('<task>', 'what should be done, in words')
+    .description('Queue a run; the next host with a free slot and the right labels takes it')
+    .option('--workflow <name>', 'as for reef run')
+    .option('--agent <agent>', 'as for reef run')
+    .option('--need <label>', 'a label the host must have; again for more', collect)
+    .addOption(
+      new Option('--priority <priority>', 'who goes first').choices(['high', 'normal', 'low']).default('normal'),
+    );
+  define(start, 'startFleetRun', 'reef fleet run shop "make the tests pass"');
   const events = onDatabase(fleet.command('events'))
     .description('Print what happened on all hosts, in one order')
     .option('--since <cursor>', 'a cursor that was printed before')
