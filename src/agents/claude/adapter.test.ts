@@ -97,6 +97,22 @@ verifies('A-30').test('a version that only tells starts and ends of tasks is fol
   expect(read(waiting.state, killed).effects).toEqual([over('done')]);
 });
 
+test('a command that Claude waits for is told as a tool call alone; one in the background is told when it ends, too', () => {
+  const start = (is_backgrounded: boolean): Json => ({
+    ...{ type: 'system', subtype: 'task_started', task_id: 't', description: 'Run command' },
+    ...{ task_type: 'local_bash', is_backgrounded },
+  });
+  const told = (isBackgrounded: boolean) => {
+    const lines = [say('running'), start(isBackgrounded), ended('completed')];
+    const { state, effects } = read(stateOf(), ...lines);
+    return [effects.filter((effect) => effect.do !== 'turn').length, state.commands ?? []];
+  };
+  expect([told(false), told(true)]).toEqual([
+    [0, []],
+    [2, []],
+  ]);
+});
+
 verifies('A-30').test('watchers and work on other machines hold no turn open', () => {
   const ambient: Json = {
     type: 'system',

@@ -113,6 +113,7 @@ export const taskStartedLine = z.object({
   tool_use_id: id.optional(),
   description: told,
   is_backgrounded: flag,
+  task_type: text.optional(),
   ...hidden,
 });
 

@@ -28,6 +28,8 @@ export type ClaudeState = {
   willWake: boolean;
   /** Background tasks under way. */
   tasks: string[];
+  /** Shell commands that Claude waits for, which it tells as tasks too. Absent in the state of an older Reef. */
+  commands?: string[];
   /** What the last `result` of the open turn said. */
   verdict: Verdict | null;
   /** The last failed request to the model: a `result` does not repeat its kind. */

@@ -64,7 +64,10 @@ const readTaskStarted = reader('the start of a task', taskStartedLine, (draft, l
   const { state } = draft;
   if (isHidden(line)) return;
   if (!state.tells.tasks && line.is_backgrounded !== false) state.tasks = remember(state.tasks, line.task_id);
-  tellTask(draft, { ...line, status: 'started', text: line.description });
+  // Its tool call tells it.
+  if (line.task_type === 'local_bash' && line.is_backgrounded === false)
+    state.commands = remember(state.commands ?? [], line.task_id);
+  else tellTask(draft, { ...line, status: 'started', text: line.description });
 });
 
 const readTaskUpdated = reader('news of a task', taskUpdatedLine, (draft, { task_id, patch }) => {
@@ -74,7 +77,9 @@ const readTaskUpdated = reader('news of a task', taskUpdatedLine, (draft, { task
 const readTaskEnded = reader('the end of a task', taskEndedLine, (draft, line) => {
   if (isHidden(line)) return;
   if (!draft.state.isBusy && line.status !== 'stopped') draft.state.willWake = draft.state.isTurnOpen;
-  tellTask(draft, { ...line, text: line.summary });
+  const isCommand = draft.state.commands?.includes(line.task_id);
+  if (isCommand) draft.state.commands = draft.state.commands?.filter((id) => id !== line.task_id) ?? [];
+  else tellTask(draft, { ...line, text: line.summary });
   endTask(draft, line.task_id);
 });
 
