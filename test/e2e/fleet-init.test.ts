@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -159,3 +160,37 @@ verifies('F-40', 'F-41', 'F-53')
     expect(await fleet('person', 'revoke', 'ada')).toEqual({ name: 'ada' });
     expect((await fleet('person', 'list')).people).toEqual([]);
   });
+
+verifies('F-52')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test(
+    'reef serve with a database serves the hub until it is told to end, and only on this machine unasked',
+    async () => {
+      const home = temporaryFolder();
+      const app = join(home, 'app.url');
+      writeFileSync(app, await preparedUrl(server()), { mode: 0o600 });
+      const named = ['--database-url-file', app];
+      await reef(home, 'fleet', 'person', 'add', 'ada', ...named);
+      const { stdout } = await reef(home, 'fleet', 'token', 'add', 'ada', '--device', 'laptop', ...named);
+      const open = await reef(home, 'serve', '--host', '0.0.0.0', '--json', ...named).catch((error) => error);
+      expect(JSON.parse(open.stdout)).toMatchObject({ error: { code: 'remote_shell' } });
+      const env = { PATH: process.env.PATH, HOME: home, NO_COLOR: '1' };
+      const hub = spawn(process.execPath, [join(ROOT, 'bin/reef.cjs'), 'serve', '--json', ...named], {
+        cwd: home,
+        env,
+      });
+      const [line] = await once(hub.stdout, 'data');
+      const { address } = JSON.parse(String(line));
+      const fleet = (token: string) => fetch(`${address}/v1/fleet`, { headers: { authorization: `Bearer ${token}` } });
+      expect(await (await fleet(stdout.trim())).json()).toEqual({
+        hosts: [],
+        runs: [],
+        questions: [],
+        repositories: [],
+        by: 'ada',
+      });
+      expect((await fleet('0'.repeat(64))).status).toBe(401);
+      hub.kill('SIGTERM');
+      expect(await once(hub, 'exit')).toEqual([0, null]);
+    },
+  );
