@@ -90,8 +90,7 @@ export class FleetRig {
     const child = spawn(process.execPath, [REEF, ...args], {
       cwd: place,
       env: {
-        ...{ PATH: process.env.PATH, HOME: place, NO_COLOR: '1', XDG_CONFIG_HOME: join(place, 'config') },
-        XDG_CACHE_HOME: join(ROOT, 'node_modules/.cache'),
+        ...this.#envOf(host),
         REEF_DATABASE_URL: options.url ?? this.url,
         REEF_FLEET_TIMINGS: options.timings ?? 'beat=200,ttl=3000,look=500,park=600000',
       },
@@ -120,6 +119,11 @@ export class FleetRig {
     return JSON.parse(stdout);
   }
 
+  /** In a folder of a worker's machine. */
+  async reefIn(host: string, cwd: string, ...args: string[]): Promise<void> {
+    await promisify(execFile)(process.execPath, [REEF, ...args], { cwd, env: this.#envOf(host) });
+  }
+
   log(host: string): string {
     return textOf(join(this.root, host, 'log'));
   }
@@ -144,6 +148,12 @@ export class FleetRig {
     const explain = (last: RunRow) =>
       `${JSON.stringify(last)}\n${[...this.#workers.keys()].map((host) => `--- ${host}\n${this.log(host).slice(-3_000)}`).join('\n')}`;
     return eventually(() => this.run(id), isMet, { everyMs: 50, explain });
+  }
+
+  #envOf(host: string): NodeJS.ProcessEnv {
+    const place = join(this.root, host);
+    const own = { HOME: place, XDG_CONFIG_HOME: join(place, 'config') };
+    return { PATH: process.env.PATH, NO_COLOR: '1', XDG_CACHE_HOME: join(ROOT, 'node_modules/.cache'), ...own };
   }
 
   async exitOf(host: string): Promise<number | null> {

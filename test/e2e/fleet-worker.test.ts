@@ -6,7 +6,7 @@ import { pidsNaming, textOf } from '../support/programs.ts';
 import { verifies } from '../support/verifies.ts';
 import { eventually, until } from '../support/wait.ts';
 import { FleetRig } from './fleet-rig.ts';
-import { byBlock, WRITES_IT_RIGHT } from './runs-rig.ts';
+import { byBlock, done, WRITES_IT_RIGHT } from './runs-rig.ts';
 
 const server = postgresOfFile();
 let rig: FleetRig;
@@ -106,3 +106,23 @@ verifies('F-57')
     const states = await rig.database.query("SELECT state FROM reef.host WHERE id = 'one'");
     expect([states, await rig.run(left)]).toMatchObject([[{ state: 'gone' }], { status: 'queued', host: null }]);
   });
+
+verifies('F-14')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test(
+    'a run that waits for a person is parked without a slot, and heeds what is said to it at its home',
+    async () => {
+      const timings = 'beat=200,ttl=3000,look=200,park=300';
+      await rig.worker('three', { args: ['--slots', '1', '--label', 'three=1'], timings });
+      const fails = byBlock({ Feature_Implement__GenerateCode: [done('I cannot.', 'FAIL_DEFAULT')] });
+      const needs = ['three=1'];
+      const id = await rig.queue('shop', { workflow: 'test-fix', agent: rig.script('fails', fails) }, { needs });
+      await rig.runWhen(id, ({ status }) => status === 'parked');
+      // Its slot is free: another run gets it.
+      const other = await rig.queue('shop', spec(), { needs });
+      await rig.runWhen(other, ({ status }) => status === 'ended');
+      const checkout = join(rig.root, 'three/cache/shop/checkout');
+      await rig.reefIn('three', checkout, 'run', 'abort', id);
+      expect((await rig.runWhen(id, ({ status }) => status === 'cancelled')).outcome?.status).toBe('cancelled');
+    },
+  );

@@ -83,9 +83,7 @@ export class FleetEngine implements DurableEngine {
     const { outside, api } = this.#deps.dbos();
     await outside(() => api.cancelWorkflow(runId)).catch(() => undefined); // it may not have begun
     await this.#cancelChildren(runId);
-    const run = this.#live.get(runId);
-    run?.ending.abort(new Cancelled(reason));
-    await this.#letGo(run ? [run] : []);
+    await this.release(runId, new Cancelled(reason));
   }
 
   /** Only for runs that are this host's: whoever claims one has its row. */
@@ -130,6 +128,7 @@ export class FleetEngine implements DurableEngine {
   /** Its row says that it is parked: it is not ended, and whoever claims it goes on at its wait. */
   async park(runId: string): Promise<void> {
     const { outside, api } = this.#deps.dbos();
+    if (!(await this.#records.park(runId))) return;
     await this.release(runId, new Detached('the run waits for a person'));
     await outside(() => api.cancelWorkflow(runId));
     await this.#cancelChildren(runId);

@@ -84,6 +84,19 @@ export class RunRecords {
     return isCancel ? this.#deps.database.transaction(close) : this.#fenced(close);
   }
 
+  /** It gives its slot back. False when it is this host's no more. */
+  async park(run: string): Promise<boolean> {
+    const { host } = this.#deps.self();
+    return this.#fenced(async (q) => {
+      const rows = await q.query(
+        `UPDATE reef.run SET status = 'parked', host = NULL, epoch = NULL WHERE id = $1 AND host = $2
+           AND status IN ('running', 'halted') RETURNING id`,
+        [run, host],
+      );
+      return rows.length > 0;
+    });
+  }
+
   /** Which of these were cancelled, wherever, with the reason. */
   async cancelled(runs: string[]): Promise<{ id: string; reason: string }[]> {
     const sql = "SELECT id, outcome->>'value' AS reason FROM reef.run WHERE id = ANY($1) AND status = 'cancelled'";

@@ -158,22 +158,10 @@ export class Worker {
 
   /** A run that waits for a person gives its slot back; an answer queues it again. */
   async #park(): Promise<void> {
-    const { timings, session, database, clock } = this.#deps;
-    const { host, epoch } = session.last;
+    const { timings, clock } = this.#deps;
     for (const opening of this.#homes.values()) {
       const { engine } = await opening;
-      for (const run of engine.idleSince(clock.monotonicMs() - timings.park)) {
-        const isParked = await database.transaction(async (q) => {
-          await q.query('SELECT reef.fence($1, $2)', [host, epoch]);
-          const rows = await q.query(
-            `UPDATE reef.run SET status = 'parked', host = NULL, epoch = NULL WHERE id = $1 AND host = $2
-               AND status IN ('running', 'halted') RETURNING id`,
-            [run, host],
-          );
-          return rows.length > 0;
-        });
-        if (isParked) await engine.park(run);
-      }
+      for (const run of engine.idleSince(clock.monotonicMs() - timings.park)) await engine.park(run);
     }
   }
 

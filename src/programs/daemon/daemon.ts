@@ -20,7 +20,7 @@ import type { AuditEntry } from '../../store/audit-table.ts';
 import { keyFile } from '../../surfaces/http/credential.ts';
 import { isPortFree, type LineOfClient, serveSocket } from '../../surfaces/http/server.ts';
 import { DoorKeeper } from './door-keeper.ts';
-import { lockOrLeave, prepareHome } from './home.ts';
+import { lockOrLeave, prepareHome, refuseWorkers } from './home.ts';
 import { watchHome } from './home-watch.ts';
 import { JobSocketServers } from './job-sockets.ts';
 
@@ -79,7 +79,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   };
   const audit = (entry: AuditEntry) => app.audit(entry);
   const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
-  const app = await openApp({ home, env, log, version, jobSockets, isPortFree }).catch(async (error: unknown) => {
+  const app = await openOwn({ home, env, log, version, jobSockets, isPortFree }).catch(async (error: unknown) => {
     // Whoever waits for this daemon reads why there is none.
     await writeAtomic(home.daemon, `${JSON.stringify({ pid: process.pid, failed: toReefError(error).toBody() })}\n`);
     throw error;
@@ -124,6 +124,11 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   await rm(home.daemon, { force: true });
   log.info('the daemon has ended', { pid: process.pid });
   lock.release();
+}
+
+async function openOwn(options: Parameters<typeof openApp>[0]): ReturnType<typeof openApp> {
+  refuseWorkers(options.home);
+  return openApp(options);
 }
 
 function openLog(path: string): Logger {

@@ -20,7 +20,7 @@ import { runOperations } from '../../protocol/run-operations.ts';
 import { holdLock } from '../../store/home-lock.ts';
 import { keyFile } from '../../surfaces/http/credential.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
-import { prepareHome } from '../daemon/home.ts';
+import { markAsWorkers, prepareHome } from '../daemon/home.ts';
 import { JobSocketServers } from '../daemon/job-sockets.ts';
 import { homeSourceOf } from './home-source.ts';
 
@@ -46,6 +46,7 @@ export async function openWorkerHome(
   const home = findHome({ ...env, reefHome: undefined }, checkout.path);
   prepareHome(home);
   const lock = holdLock(home.lock);
+  markAsWorkers(home, facts.host);
   const startedAt = deps.clock.now().toISOString();
   const daemon = {
     info: () => ({
