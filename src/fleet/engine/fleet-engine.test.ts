@@ -27,7 +27,7 @@ function fleet(url: string): Harness & AsyncDisposable {
       return engine;
     },
     lose,
-    visits: scale('F-66', { test: 100, faults: 1_000, soak: 1_000 }),
+    visits: scale('F-66', { test: 50, faults: 1_000, soak: 1_000 }),
     now: () => new Date(),
     async sleeping() {},
     async advance(ms) {
@@ -59,7 +59,7 @@ verifies('F-01', 'W-76')
     const url = await fleetDatabase(server());
     const undisturbed = await walkOnce('fleet', url);
     expect({ end: undisturbed.end, trace: undisturbed.trace }).toEqual({ end: whole.end, trace: whole.trace });
-    const every = scale('F-66', { test: 5, faults: 1, soak: 1 });
+    const every = scale('F-66', { test: 9, faults: 1, soak: 1 });
     for (let point = 2; point <= undisturbed.passed; point += every) {
       const place = await fleetDatabase(server());
       const { signal, faults, walked, effects } = await walkKilled('fleet', place, point);
