@@ -69,9 +69,11 @@ inChromium('F-39', 'F-53')
       ];
       home.messages('J', 1);
       for (const page of [ada, ben]) await page.getByText('shop on south').waitFor();
+      await ada.locator('[data-armed="true"]').waitFor();
       await ada.getByRole('button', { name: /Postgres/ }).click();
       await until('the host has it', () => home.performed.length > 0);
       await ben.getByText(/answered by ada/).waitFor();
+      await ben.locator('[data-armed="true"]').waitFor();
       await ben.getByRole('button', { name: /SQLite/ }).click();
       await ben.getByText('Answered by ada', { exact: false }).first().waitFor();
       expect(home.performed.map(({ by }) => by)).toEqual(['ada']);

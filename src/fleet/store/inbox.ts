@@ -58,10 +58,12 @@ export async function answerQuestion(
 ): Promise<string> {
   const id = createIds(systemClock)();
   await database.transaction(async (queries) => {
+    // By itself: a statement that waits for a row sees the others as they were before it waited.
+    await queries.query('SELECT 1 FROM reef.question WHERE id = $1 FOR UPDATE', [question]);
     const [row] = await queries.query<Row>(
       `SELECT q.run, q.key, q.closed_why, ${STANDS} AS stands, q.doc ->> 'fingerprint' AS fingerprint, a.by, a.at
        FROM reef.question q JOIN reef.host h ON h.id = q.host LEFT JOIN reef.answer a ON a.question = q.id
-       WHERE q.id = $1 FOR UPDATE OF q`,
+       WHERE q.id = $1`,
       [question],
     );
     refuseAnswer(question, row, value);
