@@ -27,7 +27,7 @@ export const fleet = page('fleet', {
   'F-23': { from: '+', says: 'connected again, an unchanged epoch changes nothing and a changed one kills', status: 'done' },
   'F-24': { from: '+', says: 'a dead worker is started again and adopts its jobs', status: 'todo', because: 'a dead worker is started again and adopts its jobs; nothing ends the trees when none can be started' },
   'F-25': { from: '+', says: 'take-over needs a fence or an old beat', status: 'done' },
-  'F-26': { from: '+', says: 'a restart of Postgres causes no take-over', status: 'done' },
+  'F-26': { from: '+', says: 'a restart of Postgres causes no take-over', status: 'todo', because: 'a server that has been up for less than a TTL is no ground for a take-over, by test; no server is restarted in it' },
   'F-27': { from: '+', says: 'take-over is one transaction and one judge acts', status: 'done' },
   'F-28': { from: '+', says: 'a run lost three times halts run_poisoned', status: 'todo', because: 'such a run is parked and not claimed again; its count is not reset by a finished block' },
   'F-29': { from: '+', says: 'take-over is tested by kill, stop, swallow and unplug', status: 'todo', because: 'kill and stop are tested; swallowed bytes and an unplugged link are not' },
