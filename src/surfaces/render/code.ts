@@ -101,16 +101,28 @@ const WORDS: Words = {
       ? [`${results.length} of ${total_found} files shown: ${names('limit')} shows more`]
       : []),
   ],
-  explore_code: ({ slices, map, tokens, left_out }, { paint }) => [
+  explore_code: ({ slices, map, tokens, left_out }, { paint }, names) => [
     ...slices.flatMap(({ file_path, start_line, end_line, why, text }) => [
       paint('bold', `${file_path}:${start_line}-${end_line}  ${why}`),
       text.trimEnd(),
       '',
     ]),
     ...(map === '' ? [] : [paint('bold', 'map'), map.trimEnd()]),
-    `${tokens} tokens${left_out.length > 0 ? `; left out: ${left_out.join(', ')}` : ''}`,
+    ...leftOut(tokens, left_out, names),
   ],
 };
+
+/** Places that had no room, the best first. */
+const MOST_LEFT_OUT = 8;
+
+function leftOut(tokens: number, places: readonly string[], names: Names): string[] {
+  if (places.length === 0) return [`${tokens} tokens`];
+  const more = places.length - MOST_LEFT_OUT;
+  return [
+    `${tokens} tokens; left out: ${places.slice(0, MOST_LEFT_OUT).join(', ')}`,
+    ...(more > 0 ? [`and ${more} more places: a larger ${names('budget_tokens')} shows more`] : []),
+  ];
+}
 
 function outlineLine({ line, symbol_type, signature, container }: OutlineSymbol): string {
   return `${String(line ?? '').padStart(5)}  ${symbol_type}  ${container === undefined ? '' : `${container}.`}${signature}`;
