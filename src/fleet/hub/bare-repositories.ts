@@ -52,7 +52,7 @@ export class BareRepositories {
   async add(name: string, source: string): Promise<{ defaultBranch: string }> {
     const path = this.path(name);
     if (existsSync(path)) throw new ReefError('name_taken', `There is a repository ${name} already`);
-    if (source.startsWith('-')) throw new ReefError('bad_request', `${source} is no address of a repository`);
+    if (source.startsWith('-')) throw new ReefError('bad_request', `${source} is not the address of a repository`);
     await mkdir(this.#deps.folder, { recursive: true, mode: 0o700 });
     const making = `${path}.making-${process.pid}`;
     try {

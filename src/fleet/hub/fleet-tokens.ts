@@ -94,7 +94,7 @@ export class FleetTokens {
   /** The token of a person, given once in the fragment of an address, lets a page in for a day's work. */
   async login(code: string): Promise<{ token: string; tokenId: string; expiresAt: string }> {
     const person = this.check(code)?.person;
-    if (!person) throw new ReefError('login_code_used', 'This is no token of the fleet, or one that is over');
+    if (!person) throw new ReefError('login_code_used', 'This is not a token of the fleet, or it has expired');
     const token = randomBytes(32).toString('hex');
     const hash = hashOf(token);
     const [row] = await this.#database.query<{ expires_at: Date }>(
@@ -103,7 +103,7 @@ export class FleetTokens {
        WHERE hash = $4 AND revoked_at IS NULL RETURNING expires_at`,
       [hash, person.id, PAGE_HOURS, hashOf(code)],
     );
-    if (!row) throw new ReefError('login_code_used', 'This token was taken back');
+    if (!row) throw new ReefError('login_code_used', 'This token was revoked');
     await this.refresh();
     return { token, tokenId: idOf(hash), expiresAt: row.expires_at.toISOString() };
   }
@@ -111,7 +111,7 @@ export class FleetTokens {
   /** Shows a page that this server knows its token, before the page sends it. */
   proof(tokenId: string, nonce: string): string {
     const known = [...this.#known.values()].find(({ id }) => id === tokenId);
-    if (!known) throw new ReefError('unauthorized', 'There is no such page token, or it is over');
+    if (!known) throw new ReefError('unauthorized', 'There is no such page token, or it has expired');
     return createHmac('sha256', known.hash).update(nonce).digest('hex');
   }
 
@@ -129,7 +129,7 @@ export class FleetTokens {
     this.#known = new Map(rows.map((row) => [row.hash.toString('hex'), knownOf(row, before)]));
     this.#readAt = askedAt;
     for (const [key, { ending }] of before) {
-      if (!this.#known.has(key)) ending.abort(new ReefError('unauthorized', 'This token was taken back'));
+      if (!this.#known.has(key)) ending.abort(new ReefError('unauthorized', 'This token was revoked'));
     }
   }
 

@@ -45,7 +45,7 @@ describe('agents', () => {
     const { load, warnings } = folder({ a: 'description: x\nauto_continu: true\n' });
     expect([load('a').auto_continue, warnings]).toEqual([
       false,
-      ['2: auto_continu is no key of an agent and is ignored: did you mean auto_continue?'],
+      ['2: auto_continu is not a key of an agent and is ignored: did you mean auto_continue?'],
     ]);
   });
 

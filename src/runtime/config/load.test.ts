@@ -172,8 +172,8 @@ clients:
     // The known-bad twin: an example with a key that nobody reads, at the top and below.
     user(example.replace('\nstream: true', '\nstreaming: true').replace('max_idle_servers', 'max_idle'));
     expect(warnings().map((line) => line.replace(/^.*yaml:\d+: /, ''))).toEqual([
-      'streaming is no setting and is ignored: did you mean stream?',
-      'reef.mcp_pool.max_idle is no setting and is ignored',
+      'streaming is not a setting and is ignored: did you mean stream?',
+      'reef.mcp_pool.max_idle is not a setting and is ignored',
     ]);
   });
 
@@ -181,9 +181,9 @@ clients:
     user('temprature: 1\nstream: false\nreef:\n  max_jobs: 3\n  mcp_pool: { idle: 5 }\nzzzzzz: 1\n');
     expect(load().config).toMatchObject({ stream: false, temperature: null, reef: { max_jobs: 3 } });
     expect(warnings()).toEqual([
-      '/.config/reef/config.yaml:1: temprature is no setting and is ignored: did you mean temperature?',
-      '/.config/reef/config.yaml:5: reef.mcp_pool.idle is no setting and is ignored',
-      '/.config/reef/config.yaml:6: zzzzzz is no setting and is ignored',
+      '/.config/reef/config.yaml:1: temprature is not a setting and is ignored: did you mean temperature?',
+      '/.config/reef/config.yaml:5: reef.mcp_pool.idle is not a setting and is ignored',
+      '/.config/reef/config.yaml:6: zzzzzz is not a setting and is ignored',
     ]);
   });
 

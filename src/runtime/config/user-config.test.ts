@@ -79,7 +79,7 @@ reef:
       config: { ...defaults, max_jobs: 2 },
       told: [
         '1: maxJobs is called reef.max_jobs here, and is in effect',
-        '2: straem is no setting and is ignored: did you mean stream?',
+        '2: straem is not a setting and is ignored: did you mean stream?',
       ],
     });
   });

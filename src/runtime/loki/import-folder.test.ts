@@ -65,7 +65,7 @@ verifies('R-15').test(
         { path: 'sessions/*', why: 'becomes a session of Reef when it is first opened; the file stays' },
       ],
       notUsed: [
-        { path: 'config.yaml:3', why: 'strange is no setting and is ignored' },
+        { path: 'config.yaml:3', why: 'strange is not a setting and is ignored' },
         { path: 'functions/scripts/*', why: 'not needed: Reef starts the tools itself' },
         { path: '*.log', why: 'Reef writes its own' },
         { path: 'notes.txt', why: 'no such file in Reef' },
@@ -137,7 +137,7 @@ clients:
         },
         { path: 'config.yaml:7', why: expect.stringMatching(/^clients\[\]\.extra\.proxy: http:/) },
         { path: 'config.yaml:1', why: 'function_calling is called function_calling_support here, and is in effect' },
-        { path: 'agents/a/config.yaml', why: 'odd is no key of an agent and is ignored' },
+        { path: 'agents/a/config.yaml', why: 'odd is not a key of an agent and is ignored' },
         { path: 'macros/m.yaml', why: expect.stringMatching(/^does not load yet: .*steps: expected array, found 3/) },
         { path: 'roles/r.md', why: 'name has no effect: the file gives the role its name' },
       ],

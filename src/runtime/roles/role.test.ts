@@ -48,7 +48,7 @@ describe('a role', () => {
           '2: name has no effect: the file gives the role its name',
           '3: prompt has no effect: the prompt is the text below the head',
           '4: use_tools is now called enabled_tools',
-          expect.stringMatching(/^5: colour is no key of a role/),
+          expect.stringMatching(/^5: colour is not a key of a role/),
         ],
       ]);
     },

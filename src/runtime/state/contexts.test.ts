@@ -64,7 +64,7 @@ describe('AppState', () => {
     for (const ctx of [world.context(), world.context()]) await ctx.useRole('named');
     world.app.reload();
     expect(world.warnings).toEqual([
-      'straem is no setting and is ignored: did you mean stream?',
+      'straem is not a setting and is ignored: did you mean stream?',
       'name has no effect: the file gives the role its name',
       'prompt has no effect: the prompt is the text below the head',
     ]);
