@@ -92,7 +92,12 @@ function wordsOf(line: string): string[] {
 }
 
 /** A sentence may name a command without its arguments; everything else has to be right. */
-const MENTIONS = ['commander.missingArgument', 'commander.optionMissingArgument', 'commander.help'];
+const MENTIONS = [
+  'commander.missingArgument',
+  'commander.optionMissingArgument',
+  'commander.missingMandatoryOptionValue',
+  'commander.help',
+];
 
 async function faultOf({ line }: Named): Promise<string | undefined> {
   const argv = inFull(['node', 'reef', ...wordsOf(line)]);

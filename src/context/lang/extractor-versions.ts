@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Language } from './contract.ts';
-import { engineFile, grammarFile, parsedLanguages, queryFile } from './grammars.ts';
+import { engineFile, grammarFile, queryFile } from './grammars.ts';
 
 /** Our own files that decide what is extracted. */
 const READERS = [
@@ -49,12 +49,8 @@ export class ExtractorVersions {
   }
 }
 
-/** Changes with any file that decides what is parsed, and what is found in it. */
-export function allExtractors(versions: ExtractorVersions, read: (file: string) => Uint8Array): string {
-  const languages = [...parsedLanguages, 'swift' as const].map((language) => versions.extractorVersion(language));
-  const byName = fileURLToPath(new URL('language-of.ts', import.meta.url));
-  return [...languages, Buffer.from(read(byName)).toString('hex')].join(' ');
-}
+/** What decides which language a file has. */
+export const namingFile = fileURLToPath(new URL('language-of.ts', import.meta.url));
 
 function filesBehind(language: Language): string[] {
   const own = (names: string[]) => names.map((name) => fileURLToPath(new URL(name, import.meta.url)));

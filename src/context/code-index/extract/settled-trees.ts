@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseJson } from '../../../base/safe-json.ts';
 import type { Oid } from '../../../git/ref-name.ts';
+import type { Language } from '../../lang/contract.ts';
 import { dropsOf } from '../collect.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import type { Languages } from '../tree/languages.ts';
@@ -12,6 +13,7 @@ import type { Coverage } from './coverage.ts';
 interface Settled {
   tree: Oid;
   files: number;
+  languages: Language[];
   /** Of which extractors, and after how many times that facts were dropped. */
   by: string;
   /** Files without words. */
@@ -25,7 +27,7 @@ interface SettledDeps {
   languages: Languages;
 }
 
-const KEY = 'settled';
+const KEY = 'settled-trees';
 const MOST_KEPT = 8;
 
 /**
@@ -45,21 +47,24 @@ export class SettledTrees {
     const { pristine, files } = tree;
     if (pristine === undefined) return undefined;
     const known = this.#kept().find((each) => each.tree === pristine);
-    return known?.files === files.size && known.by === this.#by() ? known : undefined;
+    return known?.files === files.size && known.by === this.#by(known.languages) ? known : undefined;
   }
 
   /** Called when there is nothing left to extract. */
   note(): void {
     const { tree, store } = this.#deps;
     const { pristine, files } = tree;
-    if (pristine === undefined || !store.isFlushed || this.get() || !this.#isWhole()) return;
+    if (pristine === undefined || !store.isFlushed || this.get()) return;
+    const languages = this.#wholeLanguages();
+    if (!languages) return;
     const { coverage } = this.#deps;
     const oids = new Set([...files.values()].map(({ oid }) => oid));
     const isSkipped = (oid: Oid) => !['ok', 'binary'].includes(coverage.words(oid) ?? '');
     const settled: Settled = {
       tree: pristine,
       files: files.size,
-      by: this.#by(),
+      languages,
+      by: this.#by(languages),
       skipped: [...oids].filter(isSkipped),
     };
     const others = this.#kept().filter((each) => each.tree !== pristine);
@@ -67,15 +72,19 @@ export class SettledTrees {
     store.write(({ registry }) => registry.setMeta(KEY, kept));
   }
 
-  #isWhole(): boolean {
+  /** Undefined while a file is not read or not parsed. */
+  #wholeLanguages(): Language[] | undefined {
     const { tree, coverage, languages } = this.#deps;
+    const found = new Set<Language>();
     for (const file of tree.files.values()) {
       const words = coverage.words(file.oid);
-      if (words === undefined) return false;
+      if (words === undefined) return undefined;
       const language = words === 'binary' ? undefined : languages.of(file);
-      if (language && coverage.structure(file.oid, language, languages.extractor(language)) === undefined) return false;
+      if (!language) continue;
+      if (coverage.structure(file.oid, language, languages.extractor(language)) === undefined) return undefined;
+      found.add(language);
     }
-    return true;
+    return [...found];
   }
 
   #kept(): Settled[] {
@@ -84,9 +93,9 @@ export class SettledTrees {
     return parsed?.ok && Array.isArray(parsed.value) ? (parsed.value as Settled[]) : [];
   }
 
-  #by(): string {
+  #by(of: readonly Language[]): string {
     const { store, languages } = this.#deps;
     const hash = createHash('sha256').update(`${SKETCH_VERSION} ${dropsOf(store)}`);
-    return hash.update(languages.extractors()).digest('hex').slice(0, 16);
+    return hash.update(languages.extractors(of)).digest('hex').slice(0, 16);
   }
 }

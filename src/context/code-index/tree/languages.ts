@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import type { Language } from '../../lang/contract.ts';
-import { allExtractors, ExtractorVersions } from '../../lang/extractor-versions.ts';
+import { ExtractorVersions, namingFile } from '../../lang/extractor-versions.ts';
 import { languageOf } from '../../lang/language-of.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import { stampText } from './tracked.ts';
@@ -23,7 +23,6 @@ export class Languages {
   readonly #digest: (file: string) => Uint8Array;
   readonly #versions: ExtractorVersions;
   readonly #known = new Map<string, Language | undefined>();
-  #all: string | undefined;
   #siblings: { version: number; byFolder: Map<string, Set<string>> } | undefined;
 
   constructor(tree: WorktreeTree, store: FactStore) {
@@ -48,10 +47,10 @@ export class Languages {
     return this.#versions.extractorVersion(language);
   }
 
-  /** Of all languages: an installation of another version gives another text. */
-  extractors(): string {
-    this.#all ??= allExtractors(this.#versions, this.#digest);
-    return this.#all;
+  /** An installation that reads these languages in another way, or finds others, gives another text. */
+  extractors(languages: readonly Language[]): string {
+    const naming = Buffer.from(this.#digest(namingFile)).toString('hex');
+    return [naming, ...languages.map((language) => this.extractor(language))].join(' ');
   }
 
   #siblingsOf(folder: string): ReadonlySet<string> {

@@ -13,11 +13,11 @@ export function declare(program: Command, run: Run): void {
   define(hosts, 'hosts');
   const runs = onDatabase(fleet.command('runs')).description('List the runs of all repositories and where they are');
   define(runs, 'runs');
-  const start = onDatabase(fleet.command('run').argument('<repository>', 'as reef fleet repo list names it'))
+  const start = onDatabase(fleet.command('run').argument('<repository>', 'as `reef fleet repo list` names it'))
     .argument('<task>', 'what should be done, in words')
     .description('Queue a run; the next host with a free slot and the right labels takes it')
-    .option('--workflow <name>', 'as for reef run')
-    .option('--agent <agent>', 'as for reef run')
+    .option('--workflow <name>', 'as for `reef run`')
+    .option('--agent <agent>', 'as for `reef run`')
     .option('--need <label>', 'a label the host must have; again for more', collect)
     .addOption(
       new Option('--priority <priority>', 'who goes first').choices(['high', 'normal', 'low']).default('normal'),
@@ -52,7 +52,7 @@ function declareWorker(program: Command, fleet: Command, run: Run): void {
     .option('--label <label>', 'what runs may need, such as os=linux; may be repeated', collect)
     .option('--repo-cache <folder>', 'where repositories and their homes lie');
   define(worker, 'worker', 'reef worker --database-url-file app.url');
-  const drain = onDatabase(fleet.command('drain').argument('<host>', 'as reef fleet hosts names it')).description(
+  const drain = onDatabase(fleet.command('drain').argument('<host>', 'as `reef fleet hosts` names it')).description(
     'Let a host take no more runs; its worker ends when it has none',
   );
   define(drain, 'drain', 'reef fleet drain build-2');
@@ -62,7 +62,7 @@ function declareInbox(fleet: Command, run: Run): void {
   const define = definer(run, () => import('../commands/fleet-inbox.ts'));
   const inbox = onDatabase(fleet.command('inbox')).description('List the open questions of all hosts');
   define(inbox, 'inbox');
-  const answer = onDatabase(fleet.command('answer').argument('<question>', 'as reef fleet inbox names it'))
+  const answer = onDatabase(fleet.command('answer').argument('<question>', 'as `reef fleet inbox` names it'))
     .argument('[text]', 'a message')
     .description('Answer a question, wherever it was asked; the first answer counts')
     .option('--option <label>', 'one of the options; again for more', collect)
@@ -75,7 +75,7 @@ function declarePeople(fleet: Command, run: Run): void {
   const define = definer(run, () => import('../commands/fleet-people.ts'));
   const person = fleet.command('person').description('The people of the fleet and what they may');
   const add = onDatabase(person.command('add').argument('<name>'))
-    .description('Add a person; reef fleet token add lets them in')
+    .description('Add a person; `reef fleet token add` lets them in')
     .addOption(
       new Option('--role <role>', 'viewer, operator or admin')
         .choices(['viewer', 'operator', 'admin'])
