@@ -1,5 +1,4 @@
-import { printable, withoutColours } from '../../base/printable.ts';
-import { parseJson } from '../../base/safe-json.ts';
+import { printable } from '../../base/printable.ts';
 import { timeOfDay } from '../../base/time-of-day.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { BlockStatus, HaltVerb, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
@@ -196,12 +195,7 @@ function eventText({ block, visit, slice, code, message }: RunEvent): string {
 function halts({ runId }: RunSummary, { halts: open }: RunView, { paint, now }: Style): string[] {
   return open.flatMap(({ message, excerpt, options, block, visit, goesOnAt }) => {
     const later = goesOnAt === undefined ? [] : [`It goes on by itself at ${timeOfDay(new Date(goesOnAt), now)}.`];
-    const quoted =
-      excerpt === undefined
-        ? []
-        : printable(withoutColours(errorWords(excerpt)))
-            .trimEnd()
-            .split('\n');
+    const quoted = excerpt === undefined ? [] : printable(excerpt).trimEnd().split('\n');
     return [
       '',
       `${paint('yellow', printable(message))}  ${paint('dim', shortBlock(block, visit))}`,
@@ -224,10 +218,3 @@ const VERB_WORDS: Record<HaltVerb, string> = {
   skip: 'go on as if the block had succeeded',
   abort: 'end the run; the worktree stays',
 };
-
-/** An error of a job comes as a JSON document. */
-function errorWords(excerpt: string): string {
-  const parsed = parseJson(excerpt);
-  const { code, message } = ((parsed.ok ? parsed.value : undefined) ?? {}) as { code?: unknown; message?: unknown };
-  return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : excerpt;
-}

@@ -52,6 +52,15 @@ verifies('W-30').test('a halt is the journal entry, the question of the inbox, a
   expect((await bench.entries()).at(-1)).toMatchObject({ kind: 'wait', key: 'main/halt-1', data: { value: question } });
 });
 
+test('a halt after an error of its agent says so in words, and not as JSON', async () => {
+  const { spent } = finished('');
+  const end: JobEnd = { how: 'error', code: 'agent_error', message: '\u001b[31mrefused\u001b[39m', spent };
+  bench = new Bench({ dir, jobs: new ScriptedJobs(async () => end) });
+  await bench.start(manifest({ N: node({ A: block(['FAILURE>HALT_AND_FLAG']) }) }));
+  const { halt } = await bench.settle();
+  expect([halt?.message, halt?.excerpt]).toEqual(['The agent stopped with an error in A.', 'agent_error: refused']);
+});
+
 verifies('W-32').test('the first answer wins; a later one and one to a running run do nothing', async () => {
   const view = await open();
   const both = await Promise.all([

@@ -1,3 +1,5 @@
+import { withoutColours } from '../../base/printable.ts';
+import { parseJson } from '../../base/safe-json.ts';
 import type {
   BlockDef,
   BlockStatus,
@@ -247,7 +249,7 @@ export class RunFold {
   }
 
   #halts(): Halt[] {
-    return this.#walks.flatMap(({ command }) => (command.do === 'ask' ? [command.halt] : []));
+    return this.#walks.flatMap(({ command }) => (command.do === 'ask' ? [asRead(command.halt)] : []));
   }
 
   #statuses(log: VisitLog, active: LogEntry[], halts: Halt[]): Record<string, BlockStatus> {
@@ -307,4 +309,13 @@ function enter(manifest: WorkflowManifest, target: string): string {
 function targetsOf(action: Action): string[] {
   if (action.do === 'return') return ['RETURN'];
   return action.do === 'halt' ? ['HALT_AND_FLAG'] : actionTargets(action);
+}
+
+/** The end of a log without colours, and an error of a job, which is kept as JSON, in words. */
+function asRead(halt: Halt): Halt {
+  if (halt.excerpt === undefined) return halt;
+  const parsed = parseJson(halt.excerpt);
+  const { code, message } = ((parsed.ok ? parsed.value : undefined) ?? {}) as { code?: unknown; message?: unknown };
+  const isError = typeof code === 'string' && typeof message === 'string';
+  return { ...halt, excerpt: withoutColours(isError ? `${code}: ${message}` : halt.excerpt) };
 }
