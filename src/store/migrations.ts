@@ -77,6 +77,9 @@ const migrations: readonly string[] = [
   `,
 ];
 
+/** Of a new database, and of every one that an older Reef wrote. */
+const SHARED_IDS = [0, 0x52454546];
+
 /** Each step commits with its version number: after a kill the schema is the old one or the new one. */
 export function migrate(database: Sqlite, steps: readonly string[] = migrations): void {
   const version = Number(database.pragma('user_version'));
@@ -91,5 +94,6 @@ export function migrate(database: Sqlite, steps: readonly string[] = migrations)
     });
   }
   // The number that a database carries in its head is the identity of its log of events.
-  if (Number(database.pragma('application_id')) === 0) database.pragma(`application_id = ${randomInt(1, 2 ** 31)}`);
+  if (SHARED_IDS.includes(Number(database.pragma('application_id'))))
+    database.pragma(`application_id = ${randomInt(1, 2 ** 31)}`);
 }

@@ -106,6 +106,20 @@ const job = (id: string, more: Partial<Job> = {}) => aJob(id, { launch: 0, statu
 const ids = (records: JobRecord[]) => records.map((record) => record.job.id);
 
 describe('events', () => {
+  verifies('J-41').test('the log keeps its identity when it is synced and opened again, and two logs have two', () => {
+    const path = join(dir, 'identity');
+    const store = new Store(path);
+    const { logId } = store.events;
+    store.record(() => store.events.append({ at: '', jobId: 'J', type: 'progress', payload: '{}' }));
+    store.sync();
+    store.close();
+    const again = new Store(path);
+    const other = new Store(join(dir, 'other'));
+    expect([again.events.logId === logId, other.events.logId === logId]).toEqual([true, false]);
+    again.close();
+    other.close();
+  });
+
   verifies('Q-83').test('fifty times as many of them make opening, lists and pages hardly slower', () => {
     const cost = (count: number) => {
       const path = join(dir, `stored-${count}`);

@@ -73,7 +73,8 @@ export class Store {
   /** A durable transaction syncs the log, and with it every one recorded before. */
   sync(): void {
     if (!this.#isUnsynced) return;
-    this.commit(() => this.#database.pragma(`application_id = ${0x52454546}`));
+    // Any write does; this one changes nothing.
+    this.commit(() => this.#database.pragma(`application_id = ${Number.parseInt(this.events.logId, 16)}`));
     this.#isUnsynced = false;
   }
 
