@@ -28,7 +28,7 @@ verifies('R-114', 'R-15').test(
         failed.push([line, error.stderr]),
       );
     }
-    expect([commands.length, failed]).toEqual([26, []]);
+    expect([commands.length, failed]).toEqual([28, []]);
   },
   120_000,
 );
