@@ -19,7 +19,6 @@ const WASM = {
   bash: 'tree-sitter-bash/tree-sitter-bash.wasm',
 };
 export type ParsedLanguage = keyof typeof WASM;
-export const parsedLanguages = Object.keys(WASM) as ParsedLanguage[];
 
 const ENGINE = 'web-tree-sitter/web-tree-sitter.wasm';
 
