@@ -1,6 +1,7 @@
+import { markForCache } from './cache-marks.ts';
 import type { ChatRequest } from './client.ts';
 import type { AssistantPart, FilePart, Message, Opaque, ToolResultPart, UserPart } from './message.ts';
-import type { SdkCallOptions, SdkDialect, SdkMessage, SdkOptions, SdkPrompt } from './sdk-types.ts';
+import type { SdkCallOptions, SdkDialect, SdkMessage, SdkOptions } from './sdk-types.ts';
 
 type Content<Role extends SdkMessage['role']> = Extract<SdkMessage, { role: Role }>['content'];
 type FunctionTool = Extract<NonNullable<SdkCallOptions['tools']>[number], { type: 'function' }>;
@@ -8,8 +9,9 @@ type FunctionTool = Extract<NonNullable<SdkCallOptions['tools']>[number], { type
 export function toCallOptions(request: ChatRequest, dialect: SdkDialect): SdkCallOptions {
   const { model, tools = [], temperature, top_p, signal } = request;
   const maxOutputTokens = request.max_output_tokens ?? model.data.max_output_tokens ?? dialect.maxOutputTokens;
+  const prompt = request.messages.map(toSdkMessage);
   return {
-    prompt: toPrompt(request.messages, dialect),
+    prompt: dialect.cacheMark ? markForCache(prompt, dialect.cacheMark) : prompt,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(typeof temperature === 'number' && { temperature }),
     ...(typeof top_p === 'number' && { topP: top_p }),
@@ -24,15 +26,6 @@ export function toCallOptions(request: ChatRequest, dialect: SdkDialect): SdkCal
     ...(signal && { abortSignal: signal }),
     ...(dialect.options && { providerOptions: dialect.options }),
   };
-}
-
-function toPrompt(messages: readonly Message[], { cacheMark }: SdkDialect): SdkPrompt {
-  const prompt = messages.map(toSdkMessage);
-  if (!cacheMark) return prompt;
-  const system = prompt.findLastIndex(({ role }) => role === 'system');
-  return prompt.map((message, index) =>
-    index === system || index === prompt.length - 1 ? { ...message, providerOptions: cacheMark } : message,
-  );
 }
 
 function toSdkMessage(message: Message): SdkMessage {

@@ -43,7 +43,7 @@ export interface SdkDialect {
   open(settings: SdkSettings): SdkClient;
   /** Sent with every request. */
   options?: SdkOptions;
-  /** Put on the system prompt and the last message, for providers that cache only up to a mark. */
+  /** Put on some blocks of a prompt, for providers that cache only up to a mark. */
   cacheMark?: SdkOptions;
   /** For models with an unknown limit, if the provider requires one. */
   maxOutputTokens?: number;
