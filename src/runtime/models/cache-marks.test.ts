@@ -84,7 +84,9 @@ verifies('S-35').test('each request finds the whole of the one before it, with a
 
 verifies('S-35').test('marks of the tail are at most 18 blocks apart, and the task gives its mark up first', () => {
   const marked = (calls: number) =>
-    marksOf(markForCache([...opening, ...exchange(calls, false)], MARK)).flatMap((mark, index) => (mark ? [index] : []));
+    marksOf(markForCache([...opening, ...exchange(calls, false)], MARK)).flatMap((mark, index) =>
+      mark ? [index] : [],
+    );
   expect(marked(2)).toEqual([0, 1, 6]);
   expect(marked(12)).toEqual([0, 1, 8, 26]);
   expect(marked(30)).toEqual([0, 26, 44, 62]);
