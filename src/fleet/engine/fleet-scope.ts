@@ -2,12 +2,14 @@ import type { Clock } from '../../base/clock.ts';
 import { fingerprint } from '../../base/fingerprint.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import {
+  asWait,
   type Durable,
   resultOf,
   resultOfStep,
   type StepFunction,
   type StepOptions,
   timeOf,
+  type WaitOptions,
 } from '../../workflow/durable/durable.ts';
 import type { EntryData, JournalKind } from '../../workflow/durable/journal.ts';
 import { Mismatch } from '../../workflow/durable/live-run.ts';
@@ -28,6 +30,8 @@ interface Met {
   key: string;
   place?: string;
   input?: string;
+  /** Of a recorded entry, where it is not what the entry says. */
+  inputOf?(data: EntryData): string;
 }
 
 /** DBOS wants an end to every wait. */
@@ -65,9 +69,10 @@ export class FleetScope implements Durable {
     });
   }
 
-  async waitFor(key: string, question: Json, until?: string): Promise<Json | undefined> {
+  async waitFor(key: string, question: Json, { until, compared }: WaitOptions = {}): Promise<Json | undefined> {
+    const asked = { value: question, ...(until !== undefined && { until }) };
     const met = this.#meet('wait', key, { question, until: until ?? null });
-    await this.#recorded('wait', met, async () => ({ value: question, ...(until !== undefined && { until }) }));
+    await this.#recorded('wait', asWait(met, asked, compared), async () => ({ ...asked, input: met.input }));
     const { dbos, clock } = this.#deps;
     const limit = until === undefined ? TEN_YEARS_S : Math.max((timeOf(until) - clock.now().getTime()) / 1_000, 0.001);
     await this.#wakeIfAnswered(key);
@@ -133,7 +138,11 @@ export class FleetScope implements Durable {
     }, this.#walk.signal);
   }
 
-  async #recorded(kind: JournalKind, { key, ...met }: Met, work: () => Promise<EntryData>): Promise<EntryData> {
+  async #recorded(
+    kind: JournalKind,
+    { key, inputOf, ...met }: Met,
+    work: () => Promise<EntryData>,
+  ): Promise<EntryData> {
     const { dbos, enter } = this.#deps;
     const attempt = async (): Promise<EntryData> => {
       const data = await work().catch((error: unknown) => {
@@ -144,7 +153,8 @@ export class FleetScope implements Durable {
       return this.#walk.signal.aborted ? never() : { ...met, ...data };
     };
     const data = await this.#call(() => dbos.api.runStep(attempt, { name: `${kind} ${key}` }));
-    if (data.input !== met.input) throw new Mismatch(`${kind} ${key} was recorded for another input`);
+    if ((inputOf?.(data) ?? data.input) !== met.input)
+      throw new Mismatch(`${kind} ${key} was recorded for another input`);
     if (data.place !== met.place)
       throw new Mismatch(`${kind} ${key} was recorded at ${data.place}, not at ${met.place}`);
     enter(this.#run.id, kind, key, data);
@@ -160,7 +170,7 @@ export class FleetScope implements Durable {
     }
   }
 
-  #meet(kind: JournalKind, key: string, input: Json): Required<Met> {
+  #meet(kind: JournalKind, key: string, input: Json): Required<Pick<Met, 'key' | 'place' | 'input'>> {
     this.#met += 1;
     if (!this.#run.meet(this.#walk.id, `${kind} ${key}`)) throw new Mismatch(`${kind} ${key} is used twice`);
     return { key, place: `${this.#walk.name}:${this.#met}`, input: fingerprint(input) };

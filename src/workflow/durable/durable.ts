@@ -12,8 +12,7 @@ export type Body = (durable: Durable, input: Json) => Promise<Json>;
 export interface Durable {
   /** The first recorded result of a key is the result. After a crash before the record, `fn` is called again. */
   step<T extends Json>(key: string, input: Json, fn: StepFunction<T>, options?: StepOptions): Promise<T>;
-  /** `undefined` when nobody answered until then. */
-  waitFor(key: string, question: Json, until?: string): Promise<Json | undefined>;
+  waitFor(key: string, question: Json, options?: WaitOptions): Promise<Json | undefined>;
   /** A time that is past returns at once, also after restarts. */
   sleepUntil(key: string, at: string): Promise<void>;
   /** Runs a defined body beside this one; `undefined` when `abort` ended it. */
@@ -25,6 +24,13 @@ export type StepFunction<T extends Json> = (scope: StepScope) => Promise<T>;
 export interface StepOptions {
   /** The step fails with `step_timeout` then, and what works for it is told to end. */
   timeoutMs?: number;
+}
+
+export interface WaitOptions {
+  /** `undefined` is the answer when nobody answered until then. */
+  until?: string;
+  /** What of the question must be the same at a replay; all of it unless told. Its words are not: another version chooses others. */
+  compared?(question: Json): Json;
 }
 
 export interface StepScope {
@@ -80,10 +86,11 @@ export class DurableScope implements Durable {
     });
   }
 
-  async waitFor(key: string, question: Json, until?: string): Promise<Json | undefined> {
+  async waitFor(key: string, question: Json, { until, compared }: WaitOptions = {}): Promise<Json | undefined> {
+    const asked = { value: question, ...(until !== undefined && { until }) };
     const met = this.#meet(key, { question, until: until ?? null });
-    const data = { place: met.place, input: met.input, value: question, ...(until === undefined ? {} : { until }) };
-    if (!this.#run.recall('wait', met)) await this.#run.record('wait', key, data);
+    const data = { place: met.place, input: met.input, ...asked };
+    if (!this.#run.recall('wait', asWait(met, asked, compared))) await this.#run.record('wait', key, data);
     const deadline = until === undefined ? Infinity : timeOf(until);
     for (;;) {
       const answer = this.#run.find('answer', key);
@@ -189,6 +196,16 @@ export async function resultOfStep(
   const first = await Promise.race([work, patience().catch(() => work)]);
   done.abort(late);
   return over.signal.aborted ? { error: toErrorData(late) } : first;
+}
+
+/**
+ * How a wait is compared: by the question that was recorded, not by its recorded fingerprint, which is of all its words. So
+ * journals from before hold, and an older program can take up ours.
+ */
+export function asWait<T>(met: T, asked: EntryData, compared: WaitOptions['compared'] = (question) => question) {
+  const inputOf = ({ value = null, until }: EntryData) =>
+    fingerprint({ question: compared(value), until: until ?? null });
+  return { ...met, input: inputOf(asked), inputOf };
 }
 
 export function resultOf(data: EntryData): Json {

@@ -20,6 +20,8 @@ interface Met {
   key: string;
   place: string | undefined;
   input: string;
+  /** Of a recorded entry, where it is not what the entry says. */
+  inputOf?(data: EntryData): string;
 }
 
 const FIRST_RETRY_MS = 100;
@@ -55,7 +57,8 @@ export class LiveRun {
     const isOther = here !== undefined && here !== `${kind} ${met.key}`;
     if (isOther) throw new Mismatch(`the journal has ${here} where the program has ${kind} ${met.key}`);
     if (known === undefined) return undefined;
-    if (known.data.input !== met.input) throw new Mismatch(`${kind} ${met.key} was recorded for another input`);
+    const input = met.inputOf?.(known.data) ?? known.data.input;
+    if (input !== met.input) throw new Mismatch(`${kind} ${met.key} was recorded for another input`);
     if (met.place !== known.data.place) {
       throw new Mismatch(`${kind} ${met.key} was recorded at ${known.data.place}, not at ${met.place}`);
     }

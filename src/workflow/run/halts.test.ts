@@ -3,8 +3,10 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, judgedInPlace, noBranches, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
+import { fingerprint } from '../../base/fingerprint.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
+import type { Store } from '../../store/store.ts';
 import type { JobEnd } from './ports.ts';
 
 let dir: string;
@@ -50,6 +52,30 @@ verifies('W-30').test('a halt is the journal entry, the question of the inbox, a
   const inbox = bench.store.journal.openWaits().map(({ runId, data }) => [runId, JSON.parse(data).value]);
   expect([view.isHalted, view.halt, view.halts, inbox]).toEqual([true, question, [question], [['run', question]]]);
   expect((await bench.entries()).at(-1)).toMatchObject({ kind: 'wait', key: 'main/halt-1', data: { value: question } });
+});
+
+verifies('W-71').test('a run that halted under a Reef of other words is answered by this one', async () => {
+  const older = (store: Store): Store => {
+    const append = store.journal.append.bind(store.journal);
+    store.journal.append = (runId, row) => {
+      if (row.kind !== 'wait') return append(runId, row);
+      const data = JSON.parse(row.data);
+      const question = { ...data.value, message: 'A has stopped.', options: ['resume', 'abort'] };
+      const input = fingerprint({ question, until: null });
+      return append(runId, { ...row, data: JSON.stringify({ ...data, value: question, input }) });
+    };
+    return store;
+  };
+  bench = new Bench({ dir, wrapStore: older });
+  await bench.start(halting);
+  await bench.settle();
+  const asked = bench.store.journal.openWaits().map(({ data }) => JSON.parse(data).value.message);
+  await bench.close();
+  bench = new Bench({ dir });
+  await bench.engine.recover();
+  await bench.runs.answer('run', at({ verb: 'skip', signal: 'SIGNAL:FAILURE' }));
+  const end = await bench.engine.result('run');
+  expect([asked, end.status]).toEqual([['A has stopped.'], 'completed']);
 });
 
 test('a halt after an error of its agent says so in words, and not as JSON', async () => {

@@ -102,5 +102,12 @@ function visit(at: BranchRun, order: VisitOrder): Promise<VisitOutcome> {
 }
 
 async function ask({ durable }: BranchRun, halt: Halt, until?: string): Promise<Answer | undefined> {
-  return (await durable.waitFor(halt.key, halt as Json, until)) as Answer | undefined;
+  const options = { ...(until !== undefined && { until }), compared: aboutOf };
+  return (await durable.waitFor(halt.key, halt as Json, options)) as Answer | undefined;
+}
+
+/** What is asked, and where: an answer means the same as long as these do. */
+function aboutOf(halt: Json): Json {
+  const { reason, block, visit, branch } = halt as Halt;
+  return { reason, block, visit, branch };
 }

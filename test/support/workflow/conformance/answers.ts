@@ -74,7 +74,7 @@ export const answerCases: ConformanceCase[] = [
       const engine = await harness.open();
       const until = new Date(harness.now().getTime() + 1_000).toISOString();
       engine.define('w', async (d) => {
-        const answer = await d.waitFor('q', null, until);
+        const answer = await d.waitFor('q', null, { until });
         return [answer === undefined, (await d.waitFor('last', null)) ?? null];
       });
       await engine.start('w', ID, null);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Body } from '../../../../src/workflow/durable/durable.ts';
-import { type ConformanceCase, completed, type Harness, ID, keysOf, type Scope } from './harness.ts';
+import type { Json } from '../../../../src/protocol/workflow.ts';
+import type { Body, WaitOptions } from '../../../../src/workflow/durable/durable.ts';
+import { type ConformanceCase, completed, entriesOf, type Harness, ID, keysOf, type Scope } from './harness.ts';
 
 export const placeCases: ConformanceCase[] = [
   {
@@ -44,7 +45,49 @@ export const placeCases: ConformanceCase[] = [
       assert.deepEqual(await engine.result(ID), completed('on'));
     },
   },
+  {
+    name: 'a question in other words is the same question, also in a journal whose program compared every word',
+    ids: ['W-71', 'F-03'],
+    async run(harness) {
+      // Written before and read now; written now and read before.
+      const programs = [{}, { compared: nameOf }];
+      for (const [n, options] of programs.entries()) {
+        const id = `${ID}-${n}`;
+        await asks(harness, id, { name: 'budget', words: `spent ${n}` }, options);
+        const engine = await harness.open();
+        const words = n === 0 ? 'it is used up' : `spent ${n}`;
+        engine.define('w', async (d) => (await d.waitFor('go', { name: 'budget', words }, programs[1 - n])) ?? null);
+        await engine.recover();
+        await engine.answer(id, 'go', 'a', 'on');
+        assert.deepEqual(await engine.result(id), completed('on'));
+        await harness.lose(engine);
+      }
+    },
+  },
+  {
+    name: 'another question at the same place stands still',
+    ids: ['W-71', 'F-03'],
+    async run(harness) {
+      await asks(harness, ID, { name: 'budget', words: 'spent' }, { compared: nameOf });
+      const engine = await harness.open();
+      engine.define('w', async (d) => (await d.waitFor('go', { name: 'other' }, { compared: nameOf })) ?? null);
+      await engine.recover();
+      const end = await engine.result(ID);
+      assert.deepEqual([end.status, 'code' in end && end.code], ['stuck', 'journal_mismatch']);
+    },
+  },
 ];
+
+const nameOf = (question: Json) => (question as { name: string }).name;
+
+/** A run that comes to its question, and is lost there. */
+async function asks(harness: Harness, id: string, question: Json, options: WaitOptions): Promise<void> {
+  const engine = await harness.open();
+  engine.define('w', async (d) => (await d.waitFor('go', question, options)) ?? null);
+  await engine.start('w', id, null);
+  await harness.until(async () => (await entriesOf(engine, id)).some(({ kind }) => kind === 'wait'));
+  await harness.lose(engine);
+}
 
 const recorded: Body = async (d) => {
   await d.step('a', 'input', async () => 1);
