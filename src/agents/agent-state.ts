@@ -209,7 +209,7 @@ async function carryLogin({ own, copy }: Place, name: string, login: LoginFile):
   const inward = refreshedLogin(login, after, before);
   const outward = inward ? undefined : refreshedLogin(login, before, after);
   if (inward) await lent.write(name, Buffer.from(text(inward)), 0o600);
-  if (outward) await writeAtomic(realpathSync(path), text(outward), statSync(path).mode & 0o777);
+  if (outward) await writeAtomic(realpathSync(path), text(outward), { mode: statSync(path).mode & 0o777 });
 }
 
 const text = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

@@ -146,7 +146,7 @@ export async function writeConfig(root: string, text: string, clock: Clock): Pro
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   if (lstatSync(dirname(path)).isSymbolicLink()) throw refusePath(PROJECT_CONFIG, 'leads through a link');
   const aside = existsSync(path) ? setAside(path, clock, 'before') : undefined;
-  await writeAtomic(path, text, 0o644);
+  await writeAtomic(path, text, { mode: 0o644 });
   return aside;
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +22,7 @@ verifies('Q-11').test('a file is made or replaced, private, and nothing else is 
   const path = join(dir, 'state.json');
   await writeAtomic(path, 'one');
   await writeAtomic(path, Buffer.from('two'));
-  await writeAtomic(join(dir, 'run.sh'), '#!', 0o755);
+  await writeAtomic(join(dir, 'run.sh'), '#!', { mode: 0o755 });
   expect({
     content: await readFile(path, 'utf8'),
     modes: [await modeOf(path), await modeOf(join(dir, 'run.sh'))],
@@ -104,6 +105,11 @@ async function withFault(call: string, fault: string, nth: number): Promise<unkn
   return [fired, stdout.trim(), await readFile(path, 'utf8'), (await removeLeftovers(dir)).length];
 }
 
+const NAMED = `
+const { writeAtomic } = await import(process.argv[1]);
+await writeAtomic(process.argv[2], 'new', { effect: process.argv[3] });
+`;
+
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 
 verifies('Q-11')
@@ -126,6 +132,39 @@ verifies('Q-11')
       folderSyncFails: [true, 'EIO', 'new', 0],
     });
   });
+
+verifies('Q-40')
+  .needs(hasStrace, 'strace is not installed')
+  .test('whoever repeats a named write takes the place of what a kill left of it, and of nothing else', async () => {
+    const path = join(dir, 'a.txt');
+    const node = [process.execPath, '--input-type=module', '-e', NAMED, join(import.meta.dirname, 'atomic-file.ts')];
+    const kill = ['-f', '-o', '/dev/null', '-e', 'trace=rename', '-e', 'inject=rename:signal=KILL:when=1'];
+    const namesAfter = async (program: string, args: string[]) => {
+      spawnSync(program, args, { env: { ...process.env, UV_THREADPOOL_SIZE: '1' } });
+      return (await readdir(dir)).map((name) => name.slice(0, 10)).sort();
+    };
+    const [file = '', ...args] = [...node, path];
+    const killedOf = (effect: string) => namesAfter('strace', [...kill, file, ...args, effect]);
+    expect([await killedOf('one'), await killedOf('one'), await killedOf('other')]).toEqual([
+      ['.reef-tmp-'],
+      ['.reef-tmp-'],
+      ['.reef-tmp-', '.reef-tmp-'],
+    ]);
+    expect([await namesAfter(file, [...args, 'one']), await namesAfter(file, [...args, 'other'])]).toEqual([
+      ['.reef-tmp-', 'a.txt'],
+      ['a.txt'],
+    ]);
+  });
+
+test('a link in the place of a temporary file is not followed', async () => {
+  await writeFile(join(dir, 'target'), 'mine');
+  const path = join(dir, 'a.txt');
+  const mark = createHash('sha256').update('one').digest('hex').slice(0, 24);
+  await symlink('target', join(dir, `.reef-tmp-${mark}`));
+  await writeAtomic(path, 'new', { effect: 'one' });
+  expect([await readFile(join(dir, 'target'), 'utf8'), await readFile(path, 'utf8')]).toEqual(['mine', 'new']);
+  expect((await readdir(dir)).sort()).toEqual(['a.txt', 'target']);
+});
 
 test('only what this module made counts as a leftover', async () => {
   const names = [

@@ -1,17 +1,25 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, fsyncSync, lstatSync, openSync, renameSync } from 'node:fs';
-import { open, readdir, rename, unlink } from 'node:fs/promises';
+import { open, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from './clock.ts';
 
 const TEMP_PREFIX = '.reef-tmp-';
 const TEMP_NAME = /^\.reef-tmp-[0-9a-f]{24}$/;
 
+interface WriteOptions {
+  mode?: number;
+  /** Names what is done, so that whoever does it again after a kill finds what the first attempt left and takes its place. */
+  effect?: string;
+}
+
 /** Replaces a file, or a link in its place. After a crash or power failure it is the old or the new one, never a mix. */
-export async function writeAtomic(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
+export async function writeAtomic(path: string, data: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
   const dir = dirname(path);
-  const temp = join(dir, `${TEMP_PREFIX}${randomBytes(12).toString('hex')}`);
+  const { mode = 0o600, effect } = options;
+  const temp = join(dir, `${TEMP_PREFIX}${effect === undefined ? randomBytes(12).toString('hex') : markOf(effect)}`);
   try {
+    if (effect !== undefined) await rm(temp, { force: true });
     await writeNew(temp, data, mode);
     await rename(temp, path);
   } catch (error) {
@@ -19,6 +27,15 @@ export async function writeAtomic(path: string, data: string | Uint8Array, mode 
     throw error;
   }
   await syncDir(dir);
+}
+
+function markOf(effect: string): string {
+  return createHash('sha256').update(effect).digest('hex').slice(0, 24);
+}
+
+/** Whether a path names what a write in progress, or a killed one, keeps beside its file: never anybody's work. */
+export function isTemporary(path: string): boolean {
+  return TEMP_NAME.test(path.slice(path.lastIndexOf('/') + 1));
 }
 
 async function writeNew(path: string, data: string | Uint8Array, mode: number): Promise<void> {
@@ -43,7 +60,7 @@ async function syncDir(dir: string): Promise<void> {
 
 /** Removes what a killed `writeAtomic` left in a folder. Only its owner may call this: a write in progress looks the same. */
 export async function removeLeftovers(dir: string): Promise<string[]> {
-  const leftovers = (await readdir(dir)).filter((name) => TEMP_NAME.test(name));
+  const leftovers = (await readdir(dir)).filter(isTemporary);
   for (const name of leftovers) await unlink(join(dir, name));
   return leftovers;
 }

@@ -66,7 +66,7 @@ const anchors = { ...(onLinux && { descriptorAnchor }), realpathAnchor };
 describe.each(Object.entries(anchors))('SafeDir by %s', (_name, openAnchor) => {
   let safe: SafeDir;
   beforeEach(() => {
-    safe = createSafeDir(root, openAnchor);
+    safe = createSafeDir(root, { openAnchor });
   });
 
   test('files are written, read, listed and removed below the root', async () => {
@@ -278,7 +278,7 @@ describe.each(Object.entries(anchors))('SafeDir by %s', (_name, openAnchor) => {
 });
 
 verifies('X-43').test('a root that was replaced by a link is not entered', async () => {
-  const roots = Object.values(anchors).map((openAnchor) => createSafeDir(join(root, 'inner'), openAnchor));
+  const roots = Object.values(anchors).map((openAnchor) => createSafeDir(join(root, 'inner'), { openAnchor }));
   const seen = await Promise.all(
     [createSafeDir(join(root, 'inner')), ...roots].map((safe) => outcome(safe.read('file'))),
   );

@@ -32,7 +32,14 @@ const READ_CAP = 16 * 1024 * 1024;
 const LIST_CAP = 10_000;
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-export function createSafeDir(root: string, openAnchor: OpenAnchor = anchorOfPlatform()): SafeDir {
+export interface SafeDirOptions {
+  openAnchor?: OpenAnchor;
+  /** What the writes belong to, which is done again after a kill: each then takes the place of what its first attempt left. */
+  effect?: string;
+}
+
+export function createSafeDir(root: string, options: SafeDirOptions = {}): SafeDir {
+  const { openAnchor = anchorOfPlatform(), effect } = options;
   /** Holds the folder of `path` open while `use` works on its last part. */
   const within = async <T>(path: string, use: (leaf: string) => Promise<T> | T, makeMode?: number): Promise<T> => {
     const parts = safeParts(path);
@@ -46,8 +53,14 @@ export function createSafeDir(root: string, openAnchor: OpenAnchor = anchorOfPla
   return {
     root,
     read: (path, cap = READ_CAP) => within(path, (leaf) => readRegular(leaf, path, cap)),
-    write: (path, data, mode) =>
-      within(path, (leaf) => writeAtomic(leaf, data, mode ?? modeOf(leaf)), dirMode(mode ?? 0o600)),
+    write: (path, data, mode) => {
+      const repeats = effect === undefined ? {} : { effect: `${effect}\0${safeParts(path).join('/')}` };
+      return within(
+        path,
+        (leaf) => writeAtomic(leaf, data, { mode: mode ?? modeOf(leaf), ...repeats }),
+        dirMode(mode ?? 0o600),
+      );
+    },
     list: async (path) => held(openAnchor({ root, parts: safeParts(path) }), listDir),
     remove: (path) => within(path, (leaf) => (lstatSync(leaf).isDirectory() ? rmdir(leaf) : unlink(leaf))),
     stat: async (path) => {

@@ -9,7 +9,8 @@ import { ReefError } from '../protocol/errors.ts';
 import { restoreFiles } from './advance.ts';
 import { capture } from './capture.ts';
 import { commitTree } from './commit.ts';
-import { listTree } from './tree.ts';
+import { readStatus, readTreeState } from './status.ts';
+import { listTree, listUntracked } from './tree.ts';
 
 const at = new Date('2026-03-04T05:06:07Z');
 const keep = ({ git, place }: TestRepository, maxBytes?: number) =>
@@ -54,6 +55,24 @@ function busyCheckout(): TestRepository {
   writeFileSync(Buffer.concat([Buffer.from(`${checkout}/`), Buffer.from([0x66, 0xff])]), 'a name that is no text\n');
   return repository;
 }
+
+verifies('Q-40').test('what a killed write left beside a file is nobody’s change, in any folder', async () => {
+  const { write, git, place, ...repository } = makeRepository({ 'src/a.ts': '1\n' });
+  for (const folder of ['', 'src/', 'new/']) write(`${folder}.reef-tmp-0123456789abcdef01234567`, 'half of it');
+  const untouched = await keep({ write, git, place, ...repository });
+  const seen = async () => ({
+    status: (await readStatus(git, place)).map(({ path }) => path),
+    changed: [...(await readTreeState(git, place, 10_000)).changed.keys()],
+    untracked: await collect(listUntracked(git, place)),
+  });
+  expect(await seen()).toEqual({ status: [], changed: [], untracked: [] });
+  write('new/.reef-tmp-of-mine', 'work');
+  const mine = ['new/.reef-tmp-of-mine'];
+  expect(await seen()).toEqual({ status: mine, changed: mine, untracked: mine });
+  const taken = await keep({ write, git, place, ...repository });
+  const paths = async (tree: string) => (await collect(listTree(git, place, tree))).map(({ path }) => path);
+  expect([await paths(untouched.tree), await paths(taken.tree)]).toEqual([['src/a.ts'], [...mine, 'src/a.ts']]);
+});
 
 verifies('T-03', 'Q-52').test(
   'a capture holds all but ignored files, and leaves files, index, stash and branch as they were',

@@ -1,6 +1,7 @@
 import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isTemporary } from '../base/atomic-file.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { checkHistory } from './check-history.ts';
 import type { Checkout } from './checkout.ts';
@@ -127,8 +128,9 @@ async function takeFiles(
 ): Promise<boolean> {
   const list = async (...which: string[]) =>
     (await git.call(checkout, ['ls-files', '-z', ...which], { indexFile, maxBytes: LISTING_BYTES })).stdout;
-  const [tracked, untracked] = await Promise.all([list('--modified'), list('--others', '--exclude-standard')]);
-  const nested = [...nulFields(untracked)].filter((path) => path.at(-1) === SLASH).map((path) => path.toString('utf8'));
+  const [tracked, others] = await Promise.all([list('--modified'), list('--others', '--exclude-standard')]);
+  const untracked = [...nulFields(others)].filter((path) => !isTemporary(path.toString('latin1')));
+  const nested = untracked.filter((path) => path.at(-1) === SLASH).map((path) => path.toString('utf8'));
   if (nested.length > 0) {
     const names = nested.slice(0, 10).join(', ');
     throw new ReefError('nested_repository', `There are repositories inside the checkout: ${names}.`, {
@@ -136,7 +138,7 @@ async function takeFiles(
     });
   }
   // Tracked ones first: a file that became a folder must go before what is in the folder comes.
-  const input = Buffer.concat([tracked, untracked]);
+  const input = Buffer.concat([tracked, ...untracked.flatMap((path) => [path, NUL])]);
   if (input.length === 0) return false;
   await refuseTooLarge(checkout, nulFields(input), maxBytes);
   const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
@@ -145,6 +147,7 @@ async function takeFiles(
 }
 
 const SLASH = 0x2f;
+const NUL = Buffer.of(0);
 
 async function refuseTooLarge({ toplevel }: Checkout, paths: Iterable<Buffer>, maxBytes: number): Promise<void> {
   const folder = Buffer.from(`${toplevel}/`);

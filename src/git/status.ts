@@ -1,3 +1,4 @@
+import { isTemporary } from '../base/atomic-file.ts';
 import type { Checkout } from './checkout.ts';
 import { diffTrees } from './diff.ts';
 import type { Git } from './git-command.ts';
@@ -74,7 +75,10 @@ export async function readTreeState(git: Git, checkout: Checkout, timeoutMs: num
 function parse(line: string): StatusEntry | undefined {
   const words = line.split(' ');
   const [type] = words;
-  if (type === '?') return { path: line.slice(2), isUntracked: true, head: null };
+  if (type === '?') {
+    const path = line.slice(2);
+    return isTemporary(path) ? undefined : { path, isUntracked: true, head: null };
+  }
   if (type === 'u') return tracked(words.slice(10), words[4], words[8]);
   if (type === '1' || type === '2') return tracked(words.slice(type === '1' ? 8 : 9), words[3], words[6]);
   return undefined;

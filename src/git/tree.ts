@@ -1,3 +1,4 @@
+import { isTemporary } from '../base/atomic-file.ts';
 import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { nextField, nulFields } from './nul-fields.ts';
@@ -39,8 +40,9 @@ export async function* listIndex(git: Git, checkout: Checkout): AsyncGenerator<I
 }
 
 /** Files neither tracked nor ignored. A nested repository is one entry that ends with `/`. */
-export function listUntracked(git: Git, checkout: Checkout): AsyncGenerator<string> {
-  return listPaths(git, checkout, ['ls-files', '--others', '--exclude-standard', '-z']);
+export async function* listUntracked(git: Git, checkout: Checkout): AsyncGenerator<string> {
+  const paths = listPaths(git, checkout, ['ls-files', '--others', '--exclude-standard', '-z']);
+  for await (const path of paths) if (!isTemporary(path)) yield path;
 }
 
 /** Files that are not tracked, ignored or not. A nested repository is one entry that ends with `/`. */

@@ -31,7 +31,7 @@ export const reliability = page('reliability', {
   'Q-36': { from: '+', says: 'agents that never read delay no other call', status: 'done' },
   'Q-37': { from: '+', says: 'send to an unknown, ended or stale job is an error, never ok', status: 'done' },
   'Q-38': { from: '+', says: 'a question asked while no daemon runs is in the inbox within 1 s of the next start', status: 'done' },
-  'Q-40': { from: '+', says: 'a run killed again and again ends as an undisturbed one, each effect once', status: 'todo', because: 'kills are swept over every journal entry and every named moment; one in the middle of a write leaves its temporary file in the worktree, where the next capture finds it' },
+  'Q-40': { from: '+', says: 'a run killed again and again ends as an undisturbed one, each effect once', status: 'done' },
   'Q-41': { from: 'seed 002', says: 'a halt and its question survive kill and power; of two answers one is taken', status: 'done' },
   'Q-42': { from: '+', says: 'engine and job life cycle agree with a reference model', status: 'done' },
   'Q-43': { from: '+', says: 'errors are retryable or terminal by the table, and a terminal one is never retried', status: 'done' },

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect } from 'vitest';
 import { COMPILED } from '../../../test/support/compile-cache.ts';
-import { scale, tier } from '../../../test/support/scale.ts';
+import { scale } from '../../../test/support/scale.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { crashBench, drive, Faults, story, type Twin } from '../../../test/support/workflow/crash-bench.ts';
@@ -154,30 +154,28 @@ async function killedLife(at: string, afterMs: number): Promise<{ isKilled: bool
   return { isKilled: signal === 'SIGKILL', ms: performance.now() - opened };
 }
 
-verifies('Q-40')
-  .needs(tier() !== 'test', 'what a kill in the middle of a write leaves: npm run test:faults')
-  .test(
-    `${KILLED_RUNS} runs whose process is killed again and again end as an undisturbed one, each effect once`,
-    async () => {
-      const { told } = await undisturbed();
-      // How fast the machine is decides when a kill still meets work.
-      const whole = await killedLife(join(dir, 'whole'), 60_000);
-      let kills = 0;
-      for (let n = 0; n < KILLED_RUNS; n++) {
-        const at = join(dir, `often-${n}`);
-        for (let lives = 0; lives < MOST_LIVES; lives++) {
-          const { isKilled } = await killedLife(at, whole.ms * (0.2 + ((kills * 137) % 400) / 1_000));
-          if (!isKilled) break;
-          kills += 1;
-        }
-        expect({ n, told: await lastLife(at) }).toEqual({ n, told });
-        rmSync(at, { recursive: true });
+verifies('Q-40').test(
+  `${KILLED_RUNS} runs whose process is killed again and again end as an undisturbed one, each effect once`,
+  async () => {
+    const { told } = await undisturbed();
+    // How fast the machine is decides when a kill still meets work.
+    const whole = await killedLife(join(dir, 'whole'), 60_000);
+    let kills = 0;
+    for (let n = 0; n < KILLED_RUNS; n++) {
+      const at = join(dir, `often-${n}`);
+      for (let lives = 0; lives < MOST_LIVES; lives++) {
+        const { isKilled } = await killedLife(at, whole.ms * (0.2 + ((kills * 137) % 400) / 1_000));
+        if (!isKilled) break;
+        kills += 1;
       }
-      process.stdout.write(`${KILLED_RUNS} runs, ${kills} kills\n`);
-      expect(kills).toBeGreaterThanOrEqual(KILLED_RUNS);
-    },
-    60_000 + KILLED_RUNS * 60_000,
-  );
+      expect({ n, told: await lastLife(at) }).toEqual({ n, told });
+      rmSync(at, { recursive: true });
+    }
+    process.stdout.write(`${KILLED_RUNS} runs, ${kills} kills\n`);
+    expect(kills).toBeGreaterThanOrEqual(KILLED_RUNS);
+  },
+  60_000 + KILLED_RUNS * 60_000,
+);
 
 const twins: [twin: Twin, moment: string][] = [
   ['jobs that forget their keys', 'after spawn run/main/Main__Write#1/job'],

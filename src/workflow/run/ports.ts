@@ -17,7 +17,7 @@ export interface Worktree {
 export interface WorkflowPorts extends GateSurroundings {
   clock: Clock;
   blobs: Blobs;
-  openDir(root: string): SafeDir;
+  openDir(root: string, options?: { effect: string }): SafeDir;
   jobs: AgentJobs;
   captures: RunCaptures;
   /** For change plans, gates, and FORK branches with `isolation: worktree`. After a crash they are called again. */

@@ -14,14 +14,15 @@ import { makeSegments, type Worker, type WorkerOutput } from './worker.ts';
 export const WRITE_TYPES: ReadonlySet<string> = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
 interface WriterDeps {
-  openDir(root: string): SafeDir;
+  openDir(root: string, options?: { effect: string }): SafeDir;
   edited?(worktreePath: string, paths: readonly string[]): void;
 }
 
 /** `Internal:FileSystemWriter` writes generated content to the disk, inside the worktree. */
 export function fileSystemWriter({ openDir, edited }: WriterDeps): Worker {
   return async (input, context) => {
-    const dir = openDir(input.system_metadata.worktree_path);
+    const { worktree_path, run_id } = input.system_metadata;
+    const dir = openDir(worktree_path, { effect: `${run_id}/${context.visitKey}` });
     const segments = input.execution_payload.filter(({ type, id }) => WRITE_TYPES.has(type) && !context.isApplied(id));
     const applied = segments.map(({ id }) => id);
     const fail = (content: Json, done: string[] = []): WorkerOutput => {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSafeDir, type SafeDir } from '../../../src/base/safe-dir.ts';
+import { createSafeDir, type SafeDir, type SafeDirOptions } from '../../../src/base/safe-dir.ts';
 import { run } from '../../../src/process/run.ts';
 import type { Json, WorkflowManifest } from '../../../src/protocol/workflow.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/run/ports.ts';
-import { Bench, filesOf, finished, judgedInPlace, noBranches } from './run-bench.ts';
+import { Bench, filesOf, finished, judgedInPlace, noBranches, replaceFile } from './run-bench.ts';
 import { block, manifest, node, to } from './walk.ts';
 
 /** For tests: a run that passes through everything, with a name for each moment at which its process may die (W-78). */
@@ -80,25 +80,60 @@ const LOUD = 'head -c 70000 /dev/zero | tr "\\0" x';
 /** Known-bad twins that the comparison must catch (Q-96). */
 export type Twin = 'none' | 'jobs that forget their keys' | 'a writer that does not look first';
 
+/**
+ * Every effect, one line each. A spawn is its line, so that no kill falls between the two. A write says what it means to do before: an entry that was
+ * replaced by a process that died before it could say so is entered by the next.
+ */
+class Ledger {
+  readonly #path: string;
+  readonly #worktree: string;
+
+  constructor(dir: string) {
+    this.#path = join(dir, 'ledger');
+    this.#worktree = join(dir, 'worktree');
+    appendFileSync(this.#path, '');
+    const [, path = '', before] = /^intend (\S+) (\d+)$/.exec(this.lines().at(-1) ?? '') ?? [];
+    if (path !== '' && before !== this.#inodeOf(path)) this.wrote(path);
+  }
+
+  lines(): string[] {
+    return readFileSync(this.#path, 'utf8').split('\n').slice(0, -1);
+  }
+
+  add(line: string): void {
+    appendFileSync(this.#path, `${line}\n`);
+  }
+
+  willWrite(path: string): void {
+    this.add(`intend ${path} ${this.#inodeOf(path)}`);
+  }
+
+  wrote(path: string): void {
+    this.add(`write ${path} ${readFileSync(join(this.#worktree, path), 'utf8')}`);
+  }
+
+  #inodeOf(path: string): string {
+    return String(lstatSync(join(this.#worktree, path), { throwIfNoEntry: false })?.ino ?? 0);
+  }
+}
+
 /** Agents as their jobs are kept on disk: a key is begun once, however often it is asked for. */
 class FileJobs implements AgentJobs {
-  readonly #dir: string;
+  readonly #ledger: Ledger;
   readonly #faults: Faults;
   readonly #isForgetful: boolean;
 
-  constructor(dir: string, faults: Faults, twin: Twin) {
-    this.#dir = join(dir, 'jobs');
+  constructor(ledger: Ledger, faults: Faults, twin: Twin) {
+    this.#ledger = ledger;
     this.#faults = faults;
     this.#isForgetful = twin === 'jobs that forget their keys';
-    mkdirSync(this.#dir, { recursive: true });
   }
 
   async spawn(effectKey: string, spec: AgentJobSpec): Promise<string> {
     this.#faults.hit(`before spawn ${effectKey}`);
     const id = createHash('sha1').update(effectKey).digest('hex').slice(0, 8);
-    if (this.#isForgetful || !existsSync(join(this.#dir, id))) {
-      writeFileSync(join(this.#dir, id), JSON.stringify(spec.run));
-      appendFileSync(join(this.#dir, '../ledger'), `spawn ${effectKey}\n`);
+    if (this.#isForgetful || this.#runOf(id) === undefined) {
+      this.#ledger.add(`spawn ${id} ${effectKey} ${JSON.stringify(spec.run)}`);
     }
     this.#faults.hit(`after spawn ${effectKey}`);
     return id;
@@ -106,7 +141,7 @@ class FileJobs implements AgentJobs {
 
   async wait(jobId: string): Promise<JobEnd> {
     this.#faults.hit(`before wait ${jobId}`);
-    const { block: at, visit }: AgentJobSpec['run'] = JSON.parse(readFileSync(join(this.#dir, jobId), 'utf8'));
+    const { block: at, visit }: AgentJobSpec['run'] = JSON.parse(this.#runOf(jobId) ?? '');
     if (at === 'Main__Write') {
       return finished('SIGNAL:SUCCESS', {
         segments: [file('a.txt', 'wrong'), file('b.txt', 'one'), file('b.txt', 'two')],
@@ -117,20 +152,32 @@ class FileJobs implements AgentJobs {
     return finished('SIGNAL:SUCCESS', { summary: `${at} ${visit}` });
   }
 
+  #runOf(id: string): string | undefined {
+    const line = this.#ledger.lines().find((each) => each.startsWith(`spawn ${id} `));
+    return line?.slice(line.indexOf('{'));
+  }
+
   async send(): Promise<void> {}
   async kill(): Promise<void> {}
 }
 
-function faultyDir(root: string, { dir, faults, twin }: { dir: string; faults: Faults; twin: Twin }): SafeDir {
-  const real = createSafeDir(root);
+interface FaultyDir extends SafeDirOptions {
+  ledger: Ledger;
+  faults: Faults;
+  twin: Twin;
+}
+
+function faultyDir(root: string, { ledger, faults, twin, ...options }: FaultyDir): SafeDir {
+  const real = createSafeDir(root, options);
   const absent = () => Promise.reject(Object.assign(new Error('ENOENT'), { code: 'ENOENT' }));
   return {
     ...real,
     stat: twin === 'a writer that does not look first' ? absent : real.stat,
     async write(path, data, mode) {
       faults.hit(`before write ${path}`);
+      ledger.willWrite(path);
       await real.write(path, data, mode);
-      appendFileSync(join(dir, 'ledger'), `write ${path} ${Buffer.from(data)}\n`);
+      ledger.wrote(path);
       faults.hit(`after write ${path}`);
     },
   };
@@ -168,14 +215,15 @@ export function crashBench(dir: string, faults: Faults, twin: Twin = 'none'): Be
   const plan = (files: string[]) => {
     const path = join(dir, 'plan');
     const known: string[] = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : [];
-    writeFileSync(path, JSON.stringify([...new Set([...known, ...files])]));
+    replaceFile(path, JSON.stringify([...new Set([...known, ...files])]));
   };
+  const ledger = new Ledger(dir);
   return new Bench({
     dir,
-    jobs: new FileJobs(dir, faults, twin),
+    jobs: new FileJobs(ledger, faults, twin),
     wrapStore: (store) => faultyStore(store, faults),
     ports: {
-      openDir: (root) => faultyDir(root, { dir, faults, twin }),
+      openDir: (root, options) => faultyDir(root, { ledger, faults, twin, ...options }),
       async runGate(spec) {
         faults.hit(`before gate ${spec.file}`);
         const result = await run(spec);
@@ -222,7 +270,7 @@ export async function story(bench: Bench, dir: string): Promise<Json> {
     return { kind, key, data: timeless(told as Json) };
   });
   const view = await bench.runs.view('run');
-  const ledger = readFileSync(join(dir, 'ledger'), 'utf8').trim().split('\n').sort();
+  const ledger = new Ledger(dir).lines().filter((line) => !line.startsWith('intend '));
   return {
     journal: entries.sort((a, b) => (`${a.kind} ${a.key}` < `${b.kind} ${b.key}` ? -1 : 1)),
     outcome: view.outcome,
@@ -231,7 +279,7 @@ export async function story(bench: Bench, dir: string): Promise<Json> {
     segments: view.stats.segments,
     files: filesOf(bench.worktree),
     plan: JSON.parse(readFileSync(join(dir, 'plan'), 'utf8')),
-    ledger,
+    ledger: ledger.sort(),
   } as Json;
 }
 

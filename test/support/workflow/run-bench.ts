@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { createIds } from '../../../src/base/ids.ts';
@@ -98,12 +98,18 @@ export function filesOf(dir: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, readFileSync(join(dir, path), 'utf8')]));
 }
 
+/** Whole or not at all, as what a double stands for would keep it: its process may be killed, too. */
+export function replaceFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
 /** As git would tell them, remembered by tree; what an earlier process saw is read from a folder. */
 function hashCaptures(memory: string): WorkflowPorts['captures'] {
   const remember = (dir: string): string => {
     const tree = treeOf(dir);
-    mkdirSync(memory, { recursive: true });
-    writeFileSync(join(memory, tree), JSON.stringify(filesOf(dir)));
+    replaceFile(join(memory, tree), JSON.stringify(filesOf(dir)));
     return tree;
   };
   return {
@@ -117,8 +123,7 @@ function hashCaptures(memory: string): WorkflowPorts['captures'] {
     },
     async checkpoint(dir, ref) {
       const tree = remember(dir);
-      mkdirSync(join(memory, dirname(ref)), { recursive: true });
-      writeFileSync(join(memory, ref), tree);
+      replaceFile(join(memory, ref), tree);
       return { commit: `commit-of-${tree}`, tree };
     },
   };
