@@ -159,6 +159,8 @@ export type Effect =
   /** The agent took a message (its messageId) or an answer (its requestId). */
   | { do: 'ack'; messageId: string }
   | { do: 'ack'; requestId: string }
+  /** A line that this agent writes at every launch and that asks nothing of anybody. `output --raw` still shows it. */
+  | { do: 'routine' }
   /** A message this adapter does not know: counted, kept by reference, never an error. */
   | { do: 'unknown'; name: string };
 

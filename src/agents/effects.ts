@@ -84,6 +84,8 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
     case 'limit':
       reachLimit(tx, effect);
       break;
+    case 'routine':
+      break;
     case 'unknown':
       noteUnknown(tx, effect.name, source);
       break;

@@ -3,11 +3,15 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { TestStorage } from '../../test/support/job-storage.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { verifies } from '../../test/support/verifies.ts';
+import { acpAdapter } from './acp/adapter.ts';
+import type { Adapter, Json } from './adapter.ts';
 import { claudeAdapter } from './claude/adapter.ts';
+import { codexAdapter } from './codex/adapter.ts';
 import { applyEffects } from './effects.ts';
 import { terminalEvent } from './ending.ts';
+import { ingest } from './ingest.ts';
 
-/** What recorded sessions of Claude Code become as events: from the first line to the end of the process. */
+/** What a launch says more than once, or at every launch, and what of it becomes an event. */
 
 let storage: TestStorage;
 beforeEach(() => {
@@ -72,4 +76,44 @@ verifies('A-173').test('a shortened history is one event', () => {
   expect(told.map(({ payload }) => payload)).toEqual([
     { kind: 'warning', message: 'Claude summarised the conversation to make room' },
   ]);
+});
+
+/** What a person is told of lines on stderr. */
+function warnings(adapter: Adapter<never>, lines: string[]): string[] {
+  const launch = { jobId: 'J', cwd: '/repo', freshSessionId: 'fresh', prompt: '', clientVersion: '0.0.0' };
+  const machine = { command: ['/bin/agent'] as [string], agentSandbox: false, settings: {} };
+  storage.change('J', (tx) => {
+    tx.runtime.adapter = adapter.initial(launch, machine);
+    const err = lines.map((text, n) => ({ text, offset: n, bytes: text.length }));
+    ingest(tx, adapter as unknown as Adapter<Json>, {
+      out: [],
+      err,
+      read: { out: 0, err: lines.length },
+      isFull: false,
+    });
+  });
+  const told = storage.events('J').flatMap(({ type, payload }) => (type === 'progress' ? [payload] : []));
+  return told.map((payload) => ('message' in payload ? String(payload.message) : payload.kind));
+}
+
+verifies('A-173').test('what Codex writes at every launch is no warning, and what is wrong still is', () => {
+  const wrong = '2026-11-19T21:49:57.1Z ERROR codex_core::session: failed to record rollout items: thread 7 not found';
+  const lines = [
+    'Reading additional input from stdin...',
+    '2026-11-19T21:49:56.579812Z ERROR codex_app_server: Project-local config, hooks, and exec policies are disabled in the following folders until the project is trusted, but skills still load.',
+    '    1. /home/ada/shop/.codex',
+    '       To load project-local config, hooks, and exec policies, add /home/ada/shop as a trusted project in /home/ada/.codex/config.toml.',
+    '2026-11-19T21:49:56.9Z ERROR codex_core::tools::router: error=Exit code: 1',
+    wrong,
+  ];
+  expect(warnings(codexAdapter as never, lines)).toEqual([wrong]);
+});
+
+verifies('A-173').test('Gemini measures its own start, and nobody is told', () => {
+  const lines = [
+    "[STARTUP] Phase 'cli_startup' was started but never ended. Skipping metrics.",
+    'Could not find promptId in context for classifier-router. This is unexpected. Using a fallback ID: classifier-router-fallback-1',
+    'Error when talking to Gemini API',
+  ];
+  expect(warnings(acpAdapter('gemini') as never, lines)).toEqual(['Error when talking to Gemini API']);
 });

@@ -106,12 +106,7 @@ export const agents = page('agents', {
   'A-170': { from: '+', says: 'a budget stops a turn in the middle, counted as usage comes in', status: 'done' },
   'A-171': { from: '+', says: 'a form is checked field by field before it is taken, and a wrong answer leaves the question open', status: 'done' },
   'A-172': { from: '+', says: 'a job ends at once when its agent has nothing outstanding, without a fixed pause', status: 'todo', because: 'it does, and its tools start as a pipe; bench turn has not shown bare + 250 ms on a quiet machine' },
-  'A-173': {
-    from: '+',
-    says: 'what a launch used is known even when it dies; compaction, lasting errors and retries are one event each',
-    status: 'todo',
-    because: 'an error that repeats in a turn is told once, the end of the process refers to it, retries and compaction are one event each; routine stderr still is a warning, and compaction over ACP is not told',
-  },
+  'A-173': { from: '+', says: 'what a launch used is known even when it dies; compaction, lasting errors and retries are one event each', status: 'done' },
   'A-174': { from: '+', says: 'a launch interrupted before its program ran is launched again by itself', status: 'done' },
   'A-175': { from: '+', says: 'output --raw gives every byte, by range when asked', status: 'done' },
   'A-176': { from: '+', says: 'permissions list their valid decisions, and a job paused by a limit is in the inbox', status: 'done' },

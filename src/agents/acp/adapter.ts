@@ -19,7 +19,7 @@ interface AcpSettings {
 
 /** Any agent that speaks version 1 of the Agent Client Protocol. */
 export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<AcpState> {
-  const { command, env, projectEnv, readsNoInstructions, byAuth, auth, ...about } = agentOf(name, settings);
+  const { command, env, projectEnv, readsNoInstructions, routine, byAuth, auth, ...about } = agentOf(name, settings);
   return {
     describe: () => ({
       ...about,
@@ -44,6 +44,7 @@ export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<Ac
     parse: (state, line) => {
       const draft: Draft = { state: { ...state }, out: [], login: about.login };
       if (line.stream === 'out') onMessage(draft, line.json, line.skeleton);
+      else if (routine?.test(line.text)) draft.out.push({ do: 'routine' });
       return { state: draft.state, effects: draft.out };
     },
     encode: encodeOutgoing,

@@ -164,7 +164,7 @@ class Replay {
         : { ...recorded, ...(message.id === undefined ? {} : { id: message.id }) };
     if (recorded.method === 'initialize') {
       const { clientCapabilities } = expected.params as { clientCapabilities: Message };
-      clientCapabilities.elicitation = { form: {}, url: {} };
+      Object.assign(clientCapabilities, { elicitation: { form: {}, url: {} }, session: { compaction: {} } });
     }
     expect(message).toEqual(expected);
   }

@@ -18,6 +18,7 @@ describe('the hand-shake', () => {
         fs: { readTextFile: false, writeTextFile: false },
         terminal: false,
         elicitation: { form: {}, url: {} },
+        session: { compaction: {} },
       },
       clientInfo: { name: 'reef', version: '1.2.3' },
     };

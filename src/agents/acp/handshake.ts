@@ -15,6 +15,7 @@ export function greeting(version: string): string {
       fs: { readTextFile: false, writeTextFile: false },
       terminal: false,
       elicitation: { form: {}, url: {} },
+      session: { compaction: {} },
     },
     clientInfo: { name: 'reef', version },
   });

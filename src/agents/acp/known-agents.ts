@@ -13,6 +13,8 @@ export interface KnownAgent
   readsNoInstructions?: true;
   /** What differs when another method than `auth` is configured. */
   byAuth?: Readonly<Record<string, Pick<AgentDescription, 'loginSigns' | 'shellKeys'>>>;
+  /** Lines of its stderr that it writes at every launch and that say nothing. */
+  routine?: RegExp;
   /** The method `authenticate` is called with; without one it is not called. */
   auth?: string;
 }
@@ -27,6 +29,8 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     // Without trust it reads no `.gemini` and no `.env`, and starts no server at all, Reef's neither.
     projectEnv: (project) => ({ GEMINI_CLI_TRUST_WORKSPACE: String(loadsProject(project)) }),
     readsNoInstructions: true,
+    routine:
+      /^\[STARTUP\] |^Could not find promptId in context for [\w-]+\. This is unexpected\. Using a fallback ID: /,
     project: { settings: ['.gemini'], instructions: ['GEMINI.md'] },
     auth: 'gemini-api-key',
     title: 'Gemini CLI',

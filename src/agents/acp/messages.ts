@@ -67,6 +67,7 @@ export const updateSchemas = {
   tool: toolCallSchema,
   plan: z.object({ entries: z.array(z.object({ content: z.string(), status: text })) }),
   usage: z.object({ cost: z.object({ amount: z.number().nonnegative(), currency: z.string() }).nullish() }),
+  compaction: z.object({ status: z.string(), error: text }),
   notice: z.object({ title: z.string(), description: text }),
 };
 

@@ -47,6 +47,28 @@ describe('a message', () => {
   });
 });
 
+verifies('A-173').test('a history that is made shorter is told once, with how it ended', () => {
+  const talk = Talk.working();
+  talk.update(chunk);
+  const compaction = (status: string, more = {}) =>
+    talk.update({ sessionUpdate: 'compaction_update', compactionId: 'c', status, ...more });
+  const told = (message: string) => ({
+    do: 'emit',
+    event: { type: 'progress', payload: { kind: 'warning', message } },
+  });
+  expect([
+    compaction('in_progress'),
+    compaction('in_progress', { summary: [] }),
+    compaction('completed'),
+    compaction('failed', { error: 'too long' }),
+  ]).toEqual([
+    [],
+    [],
+    [told(`${talk.state.agent.name} summarised the conversation to make room`)],
+    [told(`${talk.state.agent.name} could not summarise the conversation: too long`)],
+  ]);
+});
+
 describe('the end of a turn', () => {
   const end = (result: object, name = 'other') => {
     const talk = new Talk();

@@ -19,7 +19,7 @@ const handlers = new Map<string, Handler>([
   ['usage_update', reading(updateSchemas.usage, onUsage)],
   ['notice', reading(updateSchemas.notice, onNotice)],
   ['user_message_chunk', takePrompt],
-  ['compaction_update', takePrompt],
+  ['compaction_update', reading(updateSchemas.compaction, onCompaction)],
   ['compaction_summary_chunk', takePrompt],
   // These are about the session and come at any time: they do not show that a prompt was read.
   ['available_commands_update', nothing],
@@ -73,6 +73,15 @@ function onUsage(d: Draft, { cost }: z.infer<typeof updateSchemas.usage>): void 
   if (cost?.currency !== 'USD' || cost.amount === d.state.costUsd) return;
   d.state.costUsd = cost.amount;
   d.out.push({ do: 'usage', report: costReport(d.state.agent.name, cost.amount) });
+}
+
+/** It is told once, when it has ended one way or the other. */
+function onCompaction(d: Draft, { status, error }: z.infer<typeof updateSchemas.compaction>): void {
+  takePrompt(d);
+  const { name } = d.state.agent;
+  if (status === 'completed') d.out.push(warning(`${name} summarised the conversation to make room`));
+  if (status !== 'failed') return;
+  d.out.push(warning(`${name} could not summarise the conversation${error ? `: ${error}` : ''}`));
 }
 
 function onNotice(d: Draft, { title, description }: z.infer<typeof updateSchemas.notice>): void {

@@ -59,6 +59,23 @@ export const OF_NO_INTEREST: ReadonlySet<string> = new Set([
   'turn/moderationMetadata',
 ]);
 
+/**
+ * It says at every launch that it leaves the project's own settings alone, three lines on stderr and one notification. Reef
+ * decides that, and says so itself where there are any.
+ */
+export const LEFT_ALONE = /\bProject-local config, hooks, and exec policies are disabled\b/;
+
+/** Lines of its stderr that say nothing new. A command that failed has its result; Codex logs it once more. */
+const ROUTINE = [
+  LEFT_ALONE,
+  /^\s+\d+\. \/.*\/\.codex$/,
+  /^\s+To load project-local config, hooks, and exec policies, add \S/,
+  /^Reading additional input from stdin\.\.\.$/,
+  / ERROR codex_core::tools::router: error=Exit code: \d+$/,
+];
+
+export const isRoutine = (text: string): boolean => ROUTINE.some((line) => line.test(text));
+
 /** Items likewise. */
 export const ITEMS_OF_NO_INTEREST: ReadonlySet<string> = new Set([
   'enteredReviewMode',

@@ -41,6 +41,18 @@ test('a plan, news of a sub-agent and a summary of the conversation are told', (
   ]);
 });
 
+verifies('A-173').test('that it leaves the settings of the project alone is no warning, other notes are', () => {
+  const talk = busy();
+  const summary = 'Project-local config, hooks, and exec policies are disabled in the following folders until …';
+  expect([
+    ...talk.note('configWarning', { summary, details: null }),
+    ...talk.note('configWarning', { summary: 'unknown key', details: 'colour' }),
+  ]).toEqual([
+    { do: 'routine' },
+    { do: 'emit', event: { type: 'progress', payload: { kind: 'warning', message: 'unknown key colour' } } },
+  ]);
+});
+
 test('a tool that is only told when over is still called before its result', () => {
   const talk = busy();
   const item = { type: 'webSearch', id: 'w', query: 'reef', action: null };

@@ -3,11 +3,13 @@ import type { Effect } from '../adapter.ts';
 import { progress, warning } from '../adapter-effects.ts';
 import { type Failure, failedTurn, retryNotice, toldFailure } from './failure.ts';
 import { itemCompleted, itemStarted, said } from './item-events.ts';
+import { LEFT_ALONE } from './known.ts';
 import * as schema from './schema.ts';
 import { type CodexState, settleMessages, subAgent } from './state.ts';
 import { type Handler, on, step, usageEffect } from './step.ts';
 
 const tellNote: Handler<CodexState> = on(schema.noted, (state, { message, summary, details }) => {
+  if (LEFT_ALONE.test(message ?? summary ?? '')) return step(state, { do: 'routine' });
   const told = [message ?? summary, details].filter((part) => part != null);
   return step(state, warning(told.join(' ')));
 });

@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
 import type { LaunchRequest, MachineFacts } from '../adapter.ts';
 import { emit } from '../adapter-effects.ts';
+import { isRoutine } from './known.ts';
 import { type Step, step } from './step.ts';
 
 /** Its own sandbox stays on wherever Reef's is not up, even where it may not work: then Codex says so. */
@@ -28,7 +29,7 @@ export type SandboxState = { isSandboxed: boolean; isSandboxBroken: boolean };
 
 export function onStderr<S extends SandboxState>(state: S, text: string): Step<S> {
   const isNews = state.isSandboxed && !state.isSandboxBroken && text.includes('could not create PATH aliases');
-  if (!isNews) return step(state);
+  if (!isNews) return isRoutine(text) ? step(state, { do: 'routine' }) : step(state);
   const told = { code: 'agent_sandbox_broken', message: `${BROKEN} (${text})` } as const;
   const payload = { ...told, scope: 'process', fatal: false, retryable: false } as const;
   return step({ ...state, isSandboxBroken: true }, emit({ type: 'error', payload }));
