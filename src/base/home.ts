@@ -22,6 +22,8 @@ export interface Home {
   log: string;
   database: string;
   snapshot: string;
+  /** Names the worker of a fleet that keeps this home; other homes have none. */
+  worker: string;
   /** Absent when `REEF_HOME` is set and the folder is in no repository. */
   repository?: string;
 }
@@ -70,6 +72,7 @@ export function homeAt(dir: string, env: Environment, repository?: string): Home
     log: join(dir, 'daemon.log'),
     database: join(dir, 'reef.db'),
     snapshot: join(dir, 'state.json'),
+    worker: join(dir, 'worker'),
   };
   return repository === undefined ? files : { ...files, repository };
 }

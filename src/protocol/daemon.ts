@@ -11,6 +11,8 @@ export interface DaemonInfo {
   lastSeq: number;
   /** The address of the open door over TCP. A daemon with an open door does not end when it is idle. */
   door?: string;
+  /** Of a worker. While the database is away agents go on, and what they do lands when it is back. */
+  fleet?: { host: string; awaySince?: string };
 }
 
 /** What a person may ask about the door over TCP. `open` keeps what it does not name as it was. */

@@ -14,7 +14,7 @@ import { initRepository } from '../support/repository.ts';
 import { ROOT } from '../support/source-files.ts';
 import { disposableFolder } from '../support/temporary-folder.ts';
 import { eventually, until } from '../support/wait.ts';
-import { PROJECT } from './runs-rig.ts';
+import { byBlock, PROJECT, WRITES_IT_RIGHT } from './runs-rig.ts';
 
 export interface RunRow {
   id: string;
@@ -66,6 +66,15 @@ export class FleetRig {
     const file = join(this.root, `${name}.yaml`);
     writeFileSync(file, stringify(steps));
     return `scripted:${file}`;
+  }
+
+  /** An agent that waits until the test lets it go on, then writes what is right. */
+  waiting(name: string) {
+    const gate = join(this.root, `${name}.go`);
+    const begun = join(this.root, `${name}.begun`);
+    const wait = `echo begun >> ${begun}; while [ ! -e ${gate} ]; do sleep 0.1; done`;
+    const steps = byBlock({ Feature_Implement__GenerateCode: [{ shell: ['sh', '-c', wait] }, ...WRITES_IT_RIGHT] });
+    return { gate, begun, spec: { workflow: 'test-fix', agent: this.script(name, steps) } };
   }
 
   async queue(repository: string, spec: object, more: { needs?: string[] } = {}): Promise<string> {
@@ -120,8 +129,12 @@ export class FleetRig {
   }
 
   /** In a folder of a worker's machine. */
-  async reefIn(host: string, cwd: string, ...args: string[]): Promise<void> {
-    await promisify(execFile)(process.execPath, [REEF, ...args], { cwd, env: this.#envOf(host) });
+  async reefIn(host: string, cwd: string, ...args: string[]): Promise<{ out: string; err: string }> {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [REEF, ...args], {
+      cwd,
+      env: this.#envOf(host),
+    });
+    return { out: stdout, err: stderr };
   }
 
   log(host: string): string {

@@ -31,15 +31,7 @@ verifies('F-01')
     expect(run).toMatchObject({ host: 'one', outcome: { status: 'completed', value: { outcome: 'success' } } });
   });
 
-/** Writes what is right, then waits until the test lets it go on. */
-function waiting(name: string) {
-  const gate = join(rig.root, `${name}.go`);
-  const begun = join(rig.root, `${name}.begun`);
-  const wait = `echo begun >> ${begun}; while [ ! -e ${gate} ]; do sleep 0.1; done`;
-  const steps = byBlock({ Feature_Implement__GenerateCode: [{ shell: ['sh', '-c', wait] }, ...WRITES_IT_RIGHT] });
-  return { gate, begun, spec: { workflow: 'test-fix', agent: rig.script(name, steps) } };
-}
-
+const waiting = (name: string) => rig.waiting(name);
 const lines = (path: string) => textOf(path).split('\n').filter(Boolean).length;
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
 

@@ -1,4 +1,4 @@
-import type { Client, ClientConfig, Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResultRow } from 'pg';
 import type { Environment } from '../../base/env.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { loadPackage } from '../load-package.ts';
@@ -7,6 +7,7 @@ import type { Connection, Database, Heard, Queries } from './database.ts';
 import { databaseFailure } from './failures.ts';
 import { Listener } from './listener.ts';
 import { checkSchema } from './migrate.ts';
+import { Silence } from './silence.ts';
 
 export interface DatabaseOptions {
   /** Whose rights hold, whoever logs in. Without one those of the log-in, which only preparing the database needs. */
@@ -14,22 +15,30 @@ export interface DatabaseOptions {
   env: Environment;
   /** Connections beside those of `connect` and `listen`. */
   size?: number;
+  silence?: Silence;
 }
 
 /** A process that stops inside a transaction must not hold its locks for long. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 const STATEMENT_MS = 30_000;
+/** For a program that repeats a transaction only when the connection was lost. */
+const OF_OTHERS_MS = 60_000;
 const CONNECT_MS = 10_000;
+/** Before whatever stands between forgets a connection on which nothing happens. */
+const KEEPALIVE_MS = 60_000;
 const POOL = 5;
 
 /** Opens a pool of direct connections. Refuses an insecure way there, a pooler, and a schema of another time. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   refusePlainRemote(url, options.env);
   const { default: pg } = await loadPackage('pg', () => import('pg'));
-  const config = configOf(url, options.role, pg.types.getTypeParser);
-  const pool = new pg.Pool({ ...config, max: options.size ?? POOL, idleTimeoutMillis: 60_000 });
-  pool.on('error', () => undefined); // an idle connection went: the next query takes another one
-  const database = new PooledDatabase(pool, () => new pg.Client(config));
+  const silence = options.silence ?? new Silence();
+  const Client = silence.watched(pg.Client);
+  const config = { ...configOf(url, silence, options.role), types: numbersFor(pg.types.getTypeParser) };
+  const database = new PooledDatabase(
+    poolOf({ ...config, Client, max: options.size ?? POOL }, pg),
+    () => new Client(config),
+  );
   try {
     await database.refusePooler();
     if (options.role !== undefined && options.role !== 'reef_admin') await checkSchema(database);
@@ -40,24 +49,48 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   }
 }
 
-type TypeParser = (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
+/** A pool for a program that asks the database by itself; its connections hold the same rights and limits. */
+export async function openPool(url: string, options: { role: string; silence: Silence; size: number }): Promise<Pool> {
+  const { default: pg } = await loadPackage('pg', () => import('pg'));
+  const { role, silence, size } = options;
+  const { statement_timeout, ...config } = configOf(url, silence, role);
+  const limit = { idle_in_transaction_session_timeout: OF_OTHERS_MS };
+  return poolOf({ ...config, ...limit, Client: silence.watched(pg.Client), max: size }, pg);
+}
 
-function configOf(url: string, role: string | undefined, parserOf: TypeParser): ClientConfig {
+function poolOf(config: PoolConfig, pg: { Pool: new (config: PoolConfig) => Pool }): Pool {
+  const pool = new pg.Pool({ ...config, idleTimeoutMillis: 60_000 });
+  pool.on('error', () => undefined); // an idle connection went: the next query takes another one
+  return pool;
+}
+
+/** By the server's own count a client that is gone holds its locks for two minutes, not for two hours. */
+const KEEPALIVE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 15, tcp_keepalives_count: 4 };
+
+function configOf(url: string, silence: Silence, role: string | undefined): ClientConfig {
+  const set = { ...(role !== undefined && { role }), ...KEEPALIVE };
   return {
     connectionString: url,
     application_name: 'reef',
     keepAlive: true,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: STATEMENT_MS + CONNECT_MS,
+    keepAliveInitialDelayMillis: KEEPALIVE_MS,
+    connectionTimeoutMillis: Math.min(CONNECT_MS, silence.limitMs),
     statement_timeout: STATEMENT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    options: role === undefined ? '' : `-c role=${role}`,
-    types: {
-      // Counts stay below 2^53, so bigint and numeric are numbers here.
-      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-        oid === 20 || oid === 1700 ? Number : parserOf(oid, format),
-    } as ClientConfig['types'] & object,
+    options: Object.entries(set)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
   };
+}
+
+type TypeParser = (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
+
+/** Counts stay below 2^53, so bigint and numeric are numbers here. */
+function numbersFor(parserOf: TypeParser): ClientConfig['types'] & object {
+  return {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+      oid === 20 || oid === 1700 ? Number : parserOf(oid, format),
+  } as ClientConfig['types'] & object;
 }
 
 class PooledDatabase implements Database {

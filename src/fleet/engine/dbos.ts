@@ -4,7 +4,8 @@ import type { Environment } from '../../base/env.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import type { EntryData } from '../../workflow/durable/journal.ts';
-import { openDatabase } from '../database/open-database.ts';
+import { openDatabase, openPool } from '../database/open-database.ts';
+import { Silence } from '../database/silence.ts';
 import { loadPackage } from '../load-package.ts';
 
 /** What DBOS records of a run or of one of its children. */
@@ -26,6 +27,7 @@ interface LaunchOptions {
   boot: string;
   /** The number of the interpreter. Only runs of the same number are dequeued. */
   version: number;
+  silence?: Silence;
   log: Logger;
   walk(id: string, order: Order): Promise<EntryData>;
 }
@@ -52,14 +54,17 @@ const ROLE = 'reef_app';
 const load = () => loadPackage('@dbos-inc/dbos-sdk', () => import('@dbos-inc/dbos-sdk'));
 
 /** DBOS is one per process, and so is what this returns until it is closed. */
-export async function launchDbos({ url, host, boot, version, log, walk }: LaunchOptions): Promise<Dbos> {
+export async function launchDbos(options: LaunchOptions): Promise<Dbos> {
+  const { url, host, boot, version, log, walk, silence = new Silence() } = options;
   const { DBOS: api, Error: errors } = await load();
+  // Its own would wait for as long as a dead link is silent.
+  const pool = await openPool(url, { role: ROLE, size: POOL, silence });
   const outside = AsyncLocalStorage.snapshot();
   const queue = queueOf(host);
   api.setConfig({
     name: 'reef',
-    systemDatabaseUrl: withRole(url),
-    systemDatabasePoolSize: POOL,
+    systemDatabaseUrl: url,
+    systemDatabasePool: pool,
     executorID: `${host}/${boot}`,
     applicationVersion: String(version),
     listenQueues: [queue],
@@ -72,7 +77,11 @@ export async function launchDbos({ url, host, boot, version, log, walk }: Launch
   });
   await api.launch();
   await api.registerQueue(queue, { onConflict: 'always_update' });
-  return { api, queue, walk: registered, errors, outside, close: () => api.shutdown({ deregister: true }) };
+  const close = async () => {
+    await api.shutdown({ deregister: true });
+    await pool.end().catch(() => undefined);
+  };
+  return { api, queue, walk: registered, errors, outside, close };
 }
 
 const GRANTS = [
@@ -86,7 +95,7 @@ const GRANTS = [
 export async function migrateDbos(url: string, env: Environment): Promise<void> {
   const { DBOS: api } = await load();
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  api.setConfig({ name: 'reef', systemDatabaseUrl: url, listenQueues: [], logger });
+  api.setConfig({ name: 'reef', systemDatabaseUrl: withLimit(url), listenQueues: [], logger });
   await api.launch();
   await api.shutdown({ deregister: true });
   const database = await openDatabase(url, { env });
@@ -99,9 +108,10 @@ export async function migrateDbos(url: string, env: Environment): Promise<void> 
 
 const queueOf = (host: string) => `host:${host}`;
 
-function withRole(text: string): string {
+/** Otherwise it sets this with a statement of its own, on a connection that is already used for another. */
+function withLimit(text: string): string {
   const url = new URL(text);
-  url.searchParams.set('options', `-c role=${ROLE}`);
+  url.searchParams.set('options', '-c idle_in_transaction_session_timeout=60000');
   return String(url);
 }
 

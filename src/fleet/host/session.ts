@@ -1,9 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { ReefError } from '../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Connection, Database } from '../database/database.ts';
 import type { HostIdentity } from '../engine/run-records.ts';
+import { endSession } from './take-over.ts';
 import type { FleetTimings } from './timings.ts';
 
 export interface HostFacts {
@@ -25,6 +26,8 @@ interface SessionDeps {
   log: Logger;
   /** Another host has its runs now: whatever works for them here ends. Resolves when it has. */
   onSuperseded(): Promise<void>;
+  /** The session was lost: whatever else goes the same way to the database hangs, or is gone too. */
+  onCut?(): void;
 }
 
 export type HostState = 'up' | 'unfit' | 'draining' | 'lost' | 'gone';
@@ -34,6 +37,8 @@ const LOCK_TRIES = 10;
 const SLOW_BEAT_MS = 2_000;
 const LEAST_FREE_BYTES = 5 * 2 ** 30;
 const LONGEST_PAUSE_MS = 5_000;
+/** A judge must find us again before our time is up. */
+const TRIES_A_TTL = 10;
 
 /**
  * The one session of a worker: a connection of its own that holds the lock of the host's id and beats. When the connection
@@ -46,6 +51,7 @@ export class HostSession {
   #epoch = 0;
   #since = 0;
   #state: HostState = 'up';
+  #away: Date | undefined;
   #beating: Promise<void> | undefined;
 
   constructor(deps: SessionDeps) {
@@ -62,6 +68,11 @@ export class HostSession {
   /** As it was last known: what it lands under this is refused when it is over. */
   get last(): HostIdentity {
     return { host: this.#deps.facts.host, epoch: this.#epoch };
+  }
+
+  /** Since when the database does not answer. */
+  get awaySince(): Date | undefined {
+    return this.#away;
   }
 
   get state(): HostState {
@@ -101,6 +112,7 @@ export class HostSession {
         facts.host,
       ]);
       if (row?.held) break;
+      await this.#endFormer(connection);
       if (attempt === LOCK_TRIES) {
         await connection.close();
         throw new ReefError('host_id_in_use', `Another worker is connected as ${facts.host}`);
@@ -109,6 +121,19 @@ export class HostSession {
     }
     this.#connection = connection;
     this.#since = clock.monotonicMs();
+  }
+
+  /** Behind a dead link the server still keeps the session that this process had before, or one of a machine that is gone. */
+  async #endFormer(connection: Connection): Promise<void> {
+    const { facts, timings } = this.#deps;
+    const [former] = await connection.query<{ pid: number }>(
+      `SELECT l.pid FROM pg_locks l JOIN reef.host h ON h.id = $1
+       WHERE (h.boot = $2 OR h.beat < now() - $3 * interval '1 millisecond') AND l.locktype = 'advisory' AND l.granted
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.pid <> pg_backend_pid()
+         AND (l.classid::bigint << 32) | l.objid::bigint = ${LOCK}`,
+      [facts.host, facts.boot, timings.ttl],
+    );
+    if (former) await endSession(connection, former.pid);
   }
 
   async #register(): Promise<void> {
@@ -142,7 +167,7 @@ export class HostSession {
         await clock.sleep(timings.beat, signal);
       } catch (error) {
         if (signal.aborted) return;
-        log.debug('a beat failed', { error });
+        log.warn('the database does not answer; agents go on', { reason: toReefError(error).message });
         await this.#reconnect();
       }
     }
@@ -177,12 +202,17 @@ export class HostSession {
   async #reconnect(): Promise<void> {
     const { clock, timings, log } = this.#deps;
     const { signal } = this.#closing;
+    this.#away = clock.now();
+    if (this.#connection?.over.aborted) this.#deps.onCut?.();
     await this.#connection?.close().catch(() => undefined);
     this.#connection = undefined;
-    for (let pause = timings.beat / 4; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    const longest = Math.min(LONGEST_PAUSE_MS, timings.ttl / TRIES_A_TTL);
+    for (let pause = timings.beat / 4; !signal.aborted; pause = Math.min(pause * 2, longest)) {
       try {
         await this.#connect();
-        return await this.#judge();
+        await this.#judge();
+        this.#away = undefined;
+        return;
       } catch (error) {
         log.debug('the database is away', { error });
         await clock.sleep(pause, signal).catch(() => undefined);

@@ -57,7 +57,7 @@ async function takeOver(q: Queries, lost: string, ttlMs: number): Promise<boolea
 }
 
 /** The epoch fences it in any case; this only frees what its session holds. Of another log-in it is not ours to end. */
-async function endSession(q: Queries, pid: number): Promise<void> {
+export async function endSession(q: Queries, pid: number): Promise<void> {
   await q.query(`DO $$ BEGIN
     PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ${Math.trunc(pid)} AND application_name = 'reef';
   EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`);

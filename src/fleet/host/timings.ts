@@ -7,9 +7,11 @@ export interface FleetTimings {
   look: number;
   /** A run that waits for a person keeps its slot for this long. */
   park: number;
+  /** A database that does not answer for this long is away. */
+  silence: number;
 }
 
-const FLEET_TIMINGS: FleetTimings = { beat: 5_000, ttl: 120_000, look: 5_000, park: 120_000 };
+const FLEET_TIMINGS: FleetTimings = { beat: 5_000, ttl: 120_000, look: 5_000, park: 120_000, silence: 35_000 };
 
 /** Tests and impatient people name some of them: `beat=200,ttl=3000`. */
 export function readTimings(text: string | undefined): FleetTimings {

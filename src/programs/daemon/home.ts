@@ -26,16 +26,14 @@ export function prepareHome(home: Home): void {
   }
 }
 
-const WORKER = 'worker';
-
 /** From now on the runs of this home are a fleet's. */
 export function markAsWorkers(home: Home, host: string): void {
-  writeFileSync(join(home.dir, WORKER), `${host}\n`, { mode: 0o600 });
+  writeFileSync(home.worker, `${host}\n`, { mode: 0o600 });
 }
 
 /** A daemon would go on with the runs of a fleet as if they were its own. */
 export function refuseWorkers(home: Home): void {
-  if (!existsSync(join(home.dir, WORKER))) return;
+  if (!existsSync(home.worker)) return;
   throw new ReefError('home_in_use', `${home.dir} belongs to a worker of a fleet: start it with \`reef worker\``);
 }
 

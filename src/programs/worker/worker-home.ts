@@ -58,6 +58,7 @@ export async function openWorkerHome(
       startedAt,
       jobs: app.counts(),
       lastSeq: app.news.lastSeq(),
+      fleet: { host: facts.host, ...(session.awaySince && { awaySince: session.awaySince.toISOString() }) },
     }),
     stop: () =>
       Promise.reject(new ReefError('bad_request', 'A worker ends by `reef fleet drain HOST`, not by its homes')),

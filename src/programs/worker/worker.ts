@@ -10,6 +10,7 @@ import { createRedactor } from '../../base/redact.ts';
 import { version } from '../../base/version.ts';
 import { databaseUrl } from '../../fleet/database/address.ts';
 import { openDatabase } from '../../fleet/database/open-database.ts';
+import { Silence } from '../../fleet/database/silence.ts';
 import { launchDbos } from '../../fleet/engine/dbos.ts';
 import { HostSession } from '../../fleet/host/session.ts';
 import { readTimings } from '../../fleet/host/timings.ts';
@@ -60,9 +61,14 @@ async function runWorker(): Promise<number> {
     version,
     folder,
   };
-  const database = await openDatabase(url, { env, role: 'reef_app' });
+  const silence = new Silence(timings.silence);
+  const database = await openDatabase(url, { env, role: 'reef_app', silence });
   const about = { database, facts, timings, clock: systemClock, log };
-  const session = new HostSession({ ...about, onSuperseded: () => worker.letGo() });
+  const session = new HostSession({
+    ...about,
+    onSuperseded: () => worker.letGo(),
+    onCut: () => silence.cutAll(),
+  });
   const sources: HomeSource[] = [];
   const worker: Worker = new Worker({
     ...about,
@@ -77,6 +83,7 @@ async function runWorker(): Promise<number> {
   const dbos = await launchDbos({
     url,
     log,
+    silence,
     host: facts.host,
     boot: facts.boot,
     version: INTERPRETER,

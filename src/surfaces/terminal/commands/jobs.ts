@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { printable } from '../../../base/printable.ts';
 import { errorRow } from '../../../protocol/error-table.ts';
 import { type ErrorBody, ReefError } from '../../../protocol/errors.ts';
@@ -12,6 +13,7 @@ import { renderQuestion } from '../../render/question.ts';
 import { runDetails } from '../../render/run.ts';
 import { shellQuote } from '../../render/short-names.ts';
 import { type Cli, type Command, operationCommand, textArgument } from '../cli.ts';
+import { tellAway } from './daemon.ts';
 
 export const status: Command<object> = async (cli, [id]) => {
   const client = cli.client();
@@ -26,6 +28,7 @@ export const status: Command<object> = async (cli, [id]) => {
   if (!cli.json && !job) cli.talk('No jobs yet. Start one: reef spawn claude "fix the failing test"');
   else
     cli.print(result, () => (id !== undefined && job ? jobDetails(job, cli.style) : jobTable(result.jobs, cli.style)));
+  if (!cli.remote && existsSync(cli.home().worker)) tellAway(cli, (await client.daemon())?.fleet);
   return 0;
 };
 
