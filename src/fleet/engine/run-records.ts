@@ -141,7 +141,10 @@ export class RunRecords {
   }
 
   async endAttempt(run: string, key: string, attempt: number): Promise<void> {
-    const sql = 'UPDATE reef.attempt SET ended_at = now() WHERE run = $1 AND key = $2 AND attempt = $3';
+    // It got on: what its former hosts died of was not this.
+    const sql = `WITH ended AS (
+        UPDATE reef.attempt SET ended_at = now() WHERE run = $1 AND key = $2 AND attempt = $3 AND ended_at IS NULL RETURNING run)
+      UPDATE reef.run SET lost_count = 0 WHERE id IN (SELECT run FROM ended) AND lost_count > 0`;
     await this.#deps.database.query(sql, [run, key, attempt]);
   }
 

@@ -11,6 +11,8 @@ import { readEnvironment } from '../../base/env.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
+import { RunRecords } from '../engine/run-records.ts';
+import { answerQuestion, openQuestions } from '../store/inbox.ts';
 import { claimNext } from './claims.ts';
 import { HostSession } from './session.ts';
 import { takeOverLost } from './take-over.ts';
@@ -153,24 +155,43 @@ needing('F-25', 'F-26', 'F-27', 'F-65').test(
   },
 );
 
-needing('F-28').test('a run that was lost three times is not claimed again by itself', async () => {
-  await using fleet = await open();
-  const { database } = fleet;
-  await addRepository(database, 'shop');
-  await addHost(database, 'judge');
-  await queue(database, 'r1', 'shop');
-  for (const host of ['a', 'b', 'c']) {
-    await addHost(database, host);
-    const claimed = await claimNext(database, { host, epoch: 1 }, { labels: [], slots: 1 });
-    expect(claimed?.id).toBe('r1');
-    await database.query("UPDATE reef.host SET beat = now() - interval '1 hour' WHERE id = $1", [host]);
-    expect(await takeOverLost(database, { host: 'judge', heldMs: 50, ttl: 50 })).toEqual([host]);
-  }
-  expect(await database.query('SELECT status, lost_count, outcome FROM reef.run')).toEqual([
-    { status: 'parked', lost_count: 3, outcome: { halt: 'run_poisoned' } },
-  ]);
-  expect(await claimNext(database, { host: 'judge', epoch: 1 }, { labels: [], slots: 1 })).toBeUndefined();
-});
+needing('F-28').test(
+  'a run that was lost three times without finishing a block asks what now; a finished block begins the count anew',
+  async () => {
+    await using fleet = await open();
+    const { database } = fleet;
+    await addRepository(database, 'shop');
+    await addHost(database, 'judge');
+    await queue(database, 'r1', 'shop');
+    const lose = async (host: string, isBlockFinished = false) => {
+      await addHost(database, host);
+      const claimed = await claimNext(database, { host, epoch: 1 }, { labels: [], slots: 1 });
+      expect(claimed?.id).toBe('r1');
+      const self = () => ({ host, epoch: 1 });
+      const records = new RunRecords({ database, repository: 'shop', clock: systemClock, self });
+      const attempt = await records.beginAttempt('r1', 'block');
+      if (isBlockFinished) await records.endAttempt('r1', 'block', attempt);
+      await database.query("UPDATE reef.host SET beat = now() - interval '1 hour' WHERE id = $1", [host]);
+      expect(await takeOverLost(database, { host: 'judge', heldMs: 50, ttl: 50 })).toEqual([host]);
+      return (await rowOf(database, 'r1'))?.lost_count;
+    };
+    const counts = [await lose('a'), await lose('b'), await lose('c', true), await lose('d'), await lose('e')];
+    expect(counts).toEqual([1, 2, 1, 2, 3]);
+    expect(await database.query('SELECT status, outcome FROM reef.run')).toEqual([
+      { status: 'parked', outcome: { halt: 'run_poisoned' } },
+    ]);
+    const claim = () => claimNext(database, { host: 'judge', epoch: 1 }, { labels: [], slots: 1 });
+    expect(await claim()).toBeUndefined();
+    const [asked] = await openQuestions(database);
+    expect(asked?.doc.question).toContain('3 hosts were lost with this run, the last of them e');
+    const say = (option: string) =>
+      answerQuestion(database, { question: asked?.id ?? '', value: { option: [option] }, by: 'ada' });
+    expect(await codeOf(say('maybe'))).toBe('bad_request');
+    await say('Try again');
+    expect([await openQuestions(database), (await claim())?.id]).toEqual([[], 'r1']);
+    expect(await rowOf(database, 'r1')).toMatchObject({ status: 'running', lost_count: 0 });
+  },
+);
 
 needing('F-48').test(
   'no host has more runs than slots and no repository more than its cap, whoever claims at once',

@@ -1,7 +1,15 @@
 import type { Database, Queries } from '../database/database.ts';
+import { askWhatNow } from '../store/poisoned.ts';
 
 /** Lost so often without finishing a block, a run is not tried again by itself. */
 const MOST_LOSSES = 3;
+
+interface LostRun {
+  id: string;
+  repository: string;
+  task: string;
+  losses: number;
+}
 
 /** Hosts whose time is up, by the clock of the database, which has itself been up for that long. */
 async function overdue(database: Queries, me: string, ttlMs: number): Promise<string[]> {
@@ -43,15 +51,19 @@ async function takeOver(q: Queries, lost: string, ttlMs: number): Promise<boolea
   );
   if (!row) return false;
   if (row.backend_pid !== null) await endSession(q, row.backend_pid);
-  await q.query("UPDATE reef.host SET state = 'lost', epoch = epoch + 1 WHERE id = $1", [lost]);
+  const [{ epoch = 0 } = {}] = await q.query<{ epoch: number }>(
+    "UPDATE reef.host SET state = 'lost', epoch = epoch + 1 WHERE id = $1 RETURNING epoch",
+    [lost],
+  );
   await q.query('UPDATE reef.attempt SET ended_at = now() WHERE host = $1 AND ended_at IS NULL', [lost]);
-  await q.query(
+  const runs = await q.query<LostRun>(
     `UPDATE reef.run SET last_host = host, host = NULL, epoch = NULL, lost_count = lost_count + 1,
        status = CASE WHEN lost_count + 1 >= $2 THEN 'parked' ELSE 'queued' END,
        outcome = CASE WHEN lost_count + 1 >= $2 THEN '{"halt":"run_poisoned"}'::jsonb ELSE outcome END
-     WHERE host = $1 AND status IN ('running', 'halted')`,
+     WHERE host = $1 AND status IN ('running', 'halted') RETURNING id, repository, task, lost_count AS losses`,
     [lost, MOST_LOSSES],
   );
+  for (const run of runs.filter(({ losses }) => losses >= MOST_LOSSES)) await askWhatNow(q, { host: lost, epoch }, run);
   await q.query("SELECT pg_notify('reef', json_build_object('kind', 'run', 'id', '')::text)");
   return true;
 }

@@ -6,6 +6,7 @@ import type { InboxEntry } from '../../protocol/job-operations.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { cleanJson } from './clean-json.ts';
 import { notify } from './notify.ts';
+import { POISONED, settlePoisoned } from './poisoned.ts';
 
 export interface FleetQuestion {
   id: string;
@@ -76,6 +77,8 @@ export async function answerQuestion(
       by,
     ]);
     await queries.query('UPDATE reef.question SET answer = $2 WHERE id = $1', [question, id]);
+    if (row?.key === POISONED)
+      return settlePoisoned(queries, { id, question, run: row.run ?? '', option: value.option?.[0] });
     const unpark =
       "UPDATE reef.run SET status = 'queued', queued_at = now() WHERE id = $1 AND status = 'parked' RETURNING id";
     const parked = await queries.query<{ id: string }>(unpark, [row?.run ?? '']);
