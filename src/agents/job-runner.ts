@@ -35,6 +35,9 @@ export interface RunnerDeps extends LaunchDeps {
 
 const SYNC_MS = 1000;
 const RETRY_MS = 500;
+/** A job that wrote nothing for so long is looked at every tenth time only. */
+const SILENT_MS = 2_000;
+const TICKS_OF_SILENT = 10;
 
 /** Owns the jobs that have a process: starts them when a slot is free, keeps them going, lets go of them at the end. */
 export class JobRunner {
@@ -50,6 +53,7 @@ export class JobRunner {
   readonly #turns = new Limiter();
   #onOver: ((jobId: string) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #ticks = 0;
   #seenSeq = 0;
   #syncedAt = 0;
   #mayStart = true;
@@ -163,12 +167,18 @@ export class JobRunner {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
       this.#awake.tick(this.#deps.clock.monotonicMs());
-      for (const id of this.#live.keys()) this.#round(id);
+      this.#ticks += 1;
+      for (const [id, live] of this.#live) if (this.#isDue(live)) this.#round(id);
       this.#fillSlots();
       this.#sync();
       this.#announce();
       this.#schedule();
     }, this.#deps.timings.tick);
+  }
+
+  /** What a silent job writes, or is sent, starts a round of its own: looking as well costs a waiting one all day long. */
+  #isDue(live: LiveJob): boolean {
+    return live.silentMs() < SILENT_MS || this.#ticks % TICKS_OF_SILENT === 0;
   }
 
   /** Starts a round of a job. One that is under way may have looked already: another follows it. */
