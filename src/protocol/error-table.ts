@@ -197,6 +197,7 @@ export const errorTable = {
   kept_not_found: final(404, 4, '`git for-each-ref refs/reef` lists the work that is kept.'),
   // fleet
   package_missing: final(422, 69, 'Install it with the command named above; one machine alone does not need it.'),
+  systemd_missing: final(422, 69, 'Start `reef worker` by whatever starts services here; `reef worker install --print` shows what to start.'),
   secret_in_argv: final(400, 2, 'Set it in the environment or in a file that only you can read; then give it another password, for this one was seen.'),
   database_tls_required: final(400, 2, 'Let the server speak TLS and name it by the name in its certificate.'),
   database_pooled: final(422, 69, 'Name the address of PostgreSQL itself, past the pooler; a host needs seven connections.'),

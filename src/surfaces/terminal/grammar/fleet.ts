@@ -45,17 +45,27 @@ export function declare(program: Command, run: Run): void {
 
 function declareWorker(program: Command, fleet: Command, run: Run): void {
   const define = definer(run, () => import('../commands/worker.ts'));
-  const worker = onDatabase(program.command('worker'))
-    .description('Work for a fleet: claim its runs on this machine until told to stop')
-    .option('--host <id>', 'what the fleet calls this machine (default: its name)')
-    .option('--slots <n>', 'how many runs at once (default 4)', wholeNumber)
-    .option('--label <label>', 'what runs may need, such as os=linux; may be repeated', collect)
-    .option('--repo-cache <folder>', 'where repositories and their homes lie');
+  // Options after `install` are its own.
+  const worker = workerOptions(onDatabase(program.enablePositionalOptions().command('worker'))).description(
+    'Work for a fleet: claim its runs on this machine until told to stop',
+  );
   define(worker, 'worker', 'reef worker --database-url-file app.url');
+  const install = workerOptions(onDatabase(worker.command('install')))
+    .description('Write a unit of systemd that starts this worker, also after a logout and a restart of the machine')
+    .option('--print', 'show the unit and write nothing');
+  define(install, 'installWorker', 'reef worker install --database-url-file app.url --slots 8');
   const drain = onDatabase(fleet.command('drain').argument('<host>', 'as `reef fleet hosts` names it')).description(
     'Let a host take no more runs; its worker ends when it has none',
   );
   define(drain, 'drain', 'reef fleet drain build-2');
+}
+
+function workerOptions(command: Command): Command {
+  return command
+    .option('--host <id>', 'what the fleet calls this machine (default: its name)')
+    .option('--slots <n>', 'how many runs at once (default 4)', wholeNumber)
+    .option('--label <label>', 'what runs may need, such as os=linux; may be repeated', collect)
+    .option('--repo-cache <folder>', 'where repositories and their homes lie');
 }
 
 function declareInbox(fleet: Command, run: Run): void {
