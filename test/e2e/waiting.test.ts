@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 
 const world = makeWorld();
@@ -19,24 +20,26 @@ async function readsOf(pid: number, forMs: number): Promise<number> {
   return reads(pid) - before;
 }
 
-test.skipIf(process.platform !== 'linux')(
-  'jobs that wait for an answer are looked at far less often than jobs at work',
-  async () => {
-    const agent = world.script('asker', [
-      { say: 'I look.' },
-      { ask: { question: 'Which way?', options: ['left', 'right'] } },
-    ]);
-    const spawned = Array.from({ length: JOBS }, () => world.client.call('spawn', { agent, task: 'ask' }));
-    const ids = (await Promise.all(spawned)).map(({ agentId }) => agentId);
-    for (const id of ids) await world.until(id, ({ status }) => status === 'awaiting_input');
-    const { pid = 0 } = (await world.client.daemon()) ?? {};
-    const atWork = await readsOf(pid, 1_000);
-    await sleep(3_000);
-    const waiting = await readsOf(pid, 1_000);
-    expect(waiting / atWork).toBeLessThan(0.5);
-    const [first = ''] = ids;
-    await world.client.call('send', { id: first, option: ['left'] });
-    await world.until(first, ({ status }) => status === 'completed');
-  },
-  60_000,
-);
+verifies('Q-116')
+  .needs(process.platform === 'linux', 'only Linux counts the reads of a process')
+  .test(
+    'jobs that wait for an answer are looked at far less often than jobs at work',
+    async () => {
+      const agent = world.script('asker', [
+        { say: 'I look.' },
+        { ask: { question: 'Which way?', options: ['left', 'right'] } },
+      ]);
+      const spawned = Array.from({ length: JOBS }, () => world.client.call('spawn', { agent, task: 'ask' }));
+      const ids = (await Promise.all(spawned)).map(({ agentId }) => agentId);
+      for (const id of ids) await world.until(id, ({ status }) => status === 'awaiting_input');
+      const { pid = 0 } = (await world.client.daemon()) ?? {};
+      const atWork = await readsOf(pid, 1_000);
+      await sleep(3_000);
+      const waiting = await readsOf(pid, 1_000);
+      expect(waiting / atWork).toBeLessThan(0.5);
+      const [first = ''] = ids;
+      await world.client.call('send', { id: first, option: ['left'] });
+      await world.until(first, ({ status }) => status === 'completed');
+    },
+    60_000,
+  );
