@@ -45,7 +45,7 @@ export function linked(files: [path: string, text: string][]): Source[] {
 }
 
 /** What npm links; and what `reef worker` is made of, until there is one. */
-const STARTED = new Set(['bin/reef.cjs', 'src/fleet/hub/effects.ts', 'src/fleet/hub/hub-remote.ts']);
+const STARTED = new Set(['bin/reef.cjs', 'src/fleet/hub/effects.ts']);
 
 /** Files that nobody imports or starts. */
 export function orphans(sources: Source[]): string[] {

@@ -35,6 +35,7 @@ import type { DurableEngine } from './workflow/durable/durable-engine.ts';
 import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
 import type { JournalDeps } from './workflow/durable/journal.ts';
 import { projectFilesOf } from './workflow/project/agent-settings.ts';
+import type { WorkflowPorts } from './workflow/run/ports.ts';
 import { blockOf } from './workflow/runs/spec.ts';
 import { endRunsOf } from './workflow/runs/start.ts';
 
@@ -47,6 +48,8 @@ export interface AppOptions {
   isPortFree(port: number): Promise<boolean>;
   /** A worker of a fleet brings its own; otherwise runs are recorded in the home. */
   openEngine?(deps: EngineDeps): DurableEngine;
+  /** What it does with the work of a block that has ended. */
+  carry?: WorkflowPorts['carry'];
 }
 
 type EngineDeps = JournalDeps & { log: Logger };
@@ -55,7 +58,7 @@ const DAEMON_IDLE_MS = 600_000;
 
 /** The composition root of the daemon. */
 export async function openApp(options: AppOptions) {
-  const { home, env, log, isPortFree } = options;
+  const { home, env, log, isPortFree, carry } = options;
   const clock = systemClock;
   const { read: readSettings, last: lastSettings, redact, secrets, watch } = new UserSettings(env);
   const timings = liveTimings(() => lastSettings().timings);
@@ -101,7 +104,7 @@ export async function openApp(options: AppOptions) {
     ...(repository && whatJobsAsk(repository, { store, engine })),
   });
   const records = new RecordOperations({ ...shared, log: eventLog, secrets });
-  const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository });
+  const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository, carry });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   const core = runs?.core ?? withoutRepository(jobs, records, refusal);
   const notices = new Notices({ ...below, core, env: env.all, folder, settings: lastSettings });
@@ -110,7 +113,7 @@ export async function openApp(options: AppOptions) {
     repository?.worktrees.settingsChanged();
   });
   return {
-    ...(runs && { beginQueued: runs.beginQueued }),
+    ...(runs && { beginQueued: runs.beginQueued, moving: runs.moving }),
     core: withClientRules(core, { store, registry, settings: readSettings }),
     /** Finds the process of every stored job, and begins to work. */
     async start() {

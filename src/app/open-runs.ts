@@ -11,6 +11,7 @@ import type { WorkflowPorts } from '../workflow/run/ports.ts';
 import { defineWorkflows } from '../workflow/run/run-body.ts';
 import { BlockAgents } from '../workflow/runs/block-agents.ts';
 import { CallLog } from '../workflow/runs/call-log.ts';
+import { MovingRuns } from '../workflow/runs/moving.ts';
 import { RunOperations } from '../workflow/runs/operations.ts';
 import { RunPlanner } from '../workflow/runs/plan.ts';
 import { findRun } from '../workflow/runs/spec.ts';
@@ -30,6 +31,8 @@ interface RunsDeps extends RepositoryDeps {
   jobs: JobManager;
   engine: DurableEngine;
   records: RecordOperations;
+  /** Only in a fleet. */
+  carry?: WorkflowPorts['carry'] | undefined;
 }
 
 /** The longest hand-over to an agent; the rest is kept as an artifact. */
@@ -57,6 +60,7 @@ export function openRuns(deps: RunsDeps) {
       .whenReady(id)
       .catch(() => {})
       .finally(() => runner.kick());
+  const moving = new MovingRuns({ ...deps, worktrees, starter });
   const core: Core = {
     ...createJobOperations({ ...repository, clock, jobs, store, runs: operations, status, newId, awaitWorktree }),
     ...bindMethods(records, 'usage', 'job_log', 'events', 'prune'),
@@ -73,6 +77,7 @@ export function openRuns(deps: RunsDeps) {
     core: namingTasks({ core, names, signal }),
     /** Begins a run that was queued in a fleet, under the id it has there. */
     beginQueued: operations.beginQueued.bind(operations),
+    moving,
     async start() {
       void settle(repository, log).then(() => starter.dropBranches());
       retrying = setInterval(() => void retryLeftovers(repository, log), RETRY_MS).unref();
@@ -98,7 +103,7 @@ export function activeRuns(store: Store): number {
 }
 
 function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts['blobs']): WorkflowPorts {
-  const { clock, store, signal, registry, jobs, repository } = deps;
+  const { clock, store, signal, registry, jobs, repository, carry } = deps;
   const { git, gates, worktrees, context, states } = repository;
   const permissionsOf = (runId: string) => findRun(store, runId).doc.leave;
   return {
@@ -125,6 +130,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     codeContext: (request) => blockContext(repository, request),
     keepVerdicts: (runId, verdicts) => store.commit(() => store.verdicts.insert(runId, verdicts)),
     hasPassed: (tree, key) => store.verdicts.hasPassed(tree, key),
+    ...(carry && { carry }),
     isAgent: (name) => registry.names().includes(name) || isByName(name),
     steppingOf: (runId) => runs.steppingOf(runId),
   };

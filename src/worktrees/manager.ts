@@ -29,6 +29,7 @@ import { openPullRequest, refreshPullRequests } from './forge/pull-request.ts';
 import { pushWorktree } from './forge/push.ts';
 import { enterBranch, mergeBack } from './fork.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
+import { type BroughtTask, enterBrought } from './make/bring.ts';
 import { abandon, build } from './make/build.ts';
 import { findBaseAt } from './make/checks.ts';
 import { accept, takeBack } from './merge/accept.ts';
@@ -126,6 +127,10 @@ export class GitWorktreeManager {
 
   openIds(): string[] {
     return this.#deps.records.open().map(({ id }) => id);
+  }
+
+  idOfTask(taskId: string): string | undefined {
+    return this.#deps.records.byTask(taskId)?.id;
   }
 
   /** Jobs at work in it, or about to be. */
@@ -346,6 +351,18 @@ export class GitWorktreeManager {
     const joined = await this.#alone(parent.id, () => mergeBack(this.#deps, branch.id, parent.id));
     if (joined.conflicts.length === 0) await this.discard(branch.id);
     return joined;
+  }
+
+  /** A worktree for work that began on another host. The same task gives the same worktree, and it skips the queue. */
+  async bring(task: BroughtTask): Promise<WorktreeRecord> {
+    const { row, isNew } = await enterBrought(this.#deps, { ...task, id: this.#options.newId() });
+    if (isNew) this.#make([row.id]);
+    return toRecord(row);
+  }
+
+  /** In which all of them lie. */
+  get root(): string {
+    return this.#deps.layout.folder;
   }
 
   async setup(text: string): Promise<WorktreeView> {

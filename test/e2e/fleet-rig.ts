@@ -39,6 +39,8 @@ export class FleetRig {
   readonly url: string;
   readonly #remove: () => void;
   readonly #workers = new Map<string, ChildProcess>();
+  readonly #hosts = new Set<string>();
+  #hub: { child: ChildProcess; address: string } | undefined;
   readonly #newId = createIds(systemClock);
 
   static async open(server: PostgresServer, { tcp = false } = {}): Promise<FleetRig> {
@@ -60,6 +62,59 @@ export class FleetRig {
     initRepository(origin, { 'sum.test.mjs': PROJECT['sum.test.mjs'] });
     await addRepository(this.database, id, more);
     await this.database.query('UPDATE reef.repository SET url = $2 WHERE id = $1', [id, origin]);
+  }
+
+  /** `reef serve` for the fleet; workers that begin later are told of it. */
+  async openHub(): Promise<string> {
+    const child = spawn(
+      process.execPath,
+      [REEF, 'serve', '--database-url', this.url, '--hub', join(this.root, 'hub'), '--json'],
+      {
+        cwd: this.root,
+        env: { PATH: process.env.PATH, HOME: this.root, NO_COLOR: '1', REEF_DATABASE_URL: this.url },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+    const address = await until('the hub serves', () => {
+      if (child.exitCode !== null) throw new Error(`reef serve ended with ${child.exitCode}:\n${said}`);
+      return /"address":\s*"([^"]+)"/.exec(said)?.[1];
+    });
+    this.#hub = { child, address };
+    return address;
+  }
+
+  async closeHub(): Promise<void> {
+    const { child } = this.#hub ?? {};
+    if (child?.exitCode !== null) return;
+    child.kill();
+    await once(child, 'exit');
+  }
+
+  /** A repository that the hub has as well. */
+  async addToHub(id: string): Promise<void> {
+    const origin = join(this.root, `${id}-origin`);
+    initRepository(origin, { 'sum.test.mjs': PROJECT['sum.test.mjs'] });
+    await this.reef('fleet', 'repo', 'add', id, origin, '--hub', join(this.root, 'hub'));
+  }
+
+  /** What the hub has of a run, by the ends of the names. */
+  async hubRefs(repository: string, run: string): Promise<Record<string, string>> {
+    const bare = join(this.root, 'hub', `${repository}.git`);
+    const args = ['--git-dir', bare, 'for-each-ref', '--format=%(refname) %(objectname)', `refs/reef/${run}`];
+    const { stdout } = await promisify(execFile)('git', args);
+    const lines = stdout.split('\n').filter(Boolean);
+    return Object.fromEntries(lines.map((line) => line.replace(`refs/reef/${run}/`, '').split(' ')));
+  }
+
+  /** As when the machine loses its power: whatever works there is gone at once. */
+  async crash(host: string, ...agents: number[]): Promise<void> {
+    const life = await this.lifeOf(host);
+    const parent = this.#workers.get(host);
+    for (const pid of [parent?.pid, life, ...agents]) if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    if (parent && parent.exitCode === null && parent.signalCode === null) await once(parent, 'exit');
+    this.#workers.delete(host);
   }
 
   script(name: string, steps: unknown): string {
@@ -96,6 +151,7 @@ export class FleetRig {
     };
     writeFileSync(join(place, 'config/reef/config.yaml'), stringify(config));
     const args = ['worker', '--host', host, '--repo-cache', join(place, 'cache'), ...(options.args ?? [])];
+    if (this.#hub) args.push('--hub', this.#hub.address);
     const child = spawn(process.execPath, [REEF, ...args], {
       cwd: place,
       env: {
@@ -114,6 +170,7 @@ export class FleetRig {
       });
     }
     this.#workers.set(host, child);
+    this.#hosts.add(host);
     await until(`the worker ${host} is ready`, () => {
       if (child.exitCode !== null) throw new Error(`reef worker ended with ${child.exitCode}:\n${said}`);
       return said.includes('ready\n');
@@ -158,9 +215,25 @@ export class FleetRig {
   }
 
   runWhen(id: string, isMet: (run: RunRow) => boolean): Promise<RunRow> {
-    const explain = (last: RunRow) =>
-      `${JSON.stringify(last)}\n${[...this.#workers.keys()].map((host) => `--- ${host}\n${this.log(host).slice(-3_000)}`).join('\n')}`;
-    return eventually(() => this.run(id), isMet, { everyMs: 50, explain });
+    return eventually(() => this.run(id), isMet, {
+      withinMs: 60_000,
+      everyMs: 50,
+      explain: (last) => this.#explain(last),
+    });
+  }
+
+  /** As `until`; a failure shows what the hosts say and how the run stands. */
+  async until(what: string, isMet: () => boolean, run: string): Promise<void> {
+    const explain = async () => this.#explain(await this.run(run));
+    await eventually(isMet, Boolean, { what, withinMs: 120_000, everyMs: 50, explain });
+  }
+
+  async #explain(last: RunRow): Promise<string> {
+    const about = async (sql: string) => (await this.database.query(sql, [last.id])).map((row) => JSON.stringify(row));
+    const attempts = await about('SELECT key, attempt, host FROM reef.attempt WHERE run = $1 ORDER BY started_at');
+    const questions = await about('SELECT doc FROM reef.question WHERE run = $1');
+    const logs = [...this.#hosts].map((host) => `--- ${host}\n${this.log(host).slice(-3_000)}`);
+    return [JSON.stringify(last), ...attempts, ...questions, ...logs].join('\n');
   }
 
   #envOf(host: string): NodeJS.ProcessEnv {
@@ -189,6 +262,7 @@ export class FleetRig {
 
   async close(): Promise<void> {
     for (const host of [...this.#workers.keys()]) await this.stop(host);
+    await this.closeHub();
     await this.database.close();
     this.#remove();
   }

@@ -12,6 +12,8 @@ import type { Database } from '../database/database.ts';
 import type { Dbos, Order } from './dbos.ts';
 import { FleetRun, never, unlessAborted } from './fleet-run.ts';
 import { FleetScope } from './fleet-scope.ts';
+import { HostPaths } from './host-paths.ts';
+import { bringBlobs, keepBlobs, lastCheckpoint, type Moving, namesOf, type Recorded } from './moved-records.ts';
 import { type HostIdentity, RunRecords } from './run-records.ts';
 
 interface EngineDeps {
@@ -23,6 +25,8 @@ interface EngineDeps {
   dbos(): Dbos;
   repository: string;
   self(): HostIdentity;
+  /** Without it a run stays on its host. */
+  moving?: Moving;
   onEntry?(runId: string, entry: JournalEntry): void;
 }
 
@@ -48,7 +52,7 @@ export class FleetEngine implements DurableEngine {
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     this.#journal = new Journal(deps);
-    this.#records = new RunRecords(deps);
+    this.#records = new RunRecords({ ...deps, branchOf: (run) => deps.moving?.branchOf(run) });
   }
 
   define(name: string, body: Body, { version } = { version: 1 }): void {
@@ -59,12 +63,19 @@ export class FleetEngine implements DurableEngine {
     const { version } = this.#definition(name);
     this.#refuseClosed();
     const { outside, api, walk } = this.#deps.dbos();
-    const order: Order = { repository: this.#deps.repository, name, version, input };
     await this.#records.begin(runId);
+    const known = await this.#orderOf(runId);
+    const paths = known ? await this.#pathsOf(runId, known) : this.#ownPaths();
+    const order: Order = { repository: this.#deps.repository, name, version, input: paths.toRecord(input) };
     if (await this.#records.end(runId)) return this.#refuseOther(runId, order);
+    await this.#deps.moving?.begin(runId);
+    if (known && !this.#live.has(runId)) {
+      await this.#refuseOther(runId, order);
+      return void (await this.resume(runId));
+    }
     await outside(() => api.startWorkflow(walk, { workflowID: runId })(order));
     await this.#refuseOther(runId, order);
-    this.#enter(runId, 'start', '', entryOf(order));
+    this.#enter(runId, 'start', '', entryOf(order, paths));
   }
 
   async answer(runId: string, key: string, answerId: string, value: Json): Promise<'taken' | 'duplicate' | 'late'> {
@@ -90,7 +101,7 @@ export class FleetEngine implements DurableEngine {
   async recover(): Promise<string[]> {
     this.#refuseClosed();
     const taken: string[] = [];
-    for (const id of await this.#records.mine()) {
+    for (const id of await this.#records.mine((run) => this.#deps.moving?.worktreeOf(run))) {
       if (this.#live.has(id) || this.#stuck.has(id)) continue;
       if (await this.resume(id)) taken.push(id);
     }
@@ -100,13 +111,13 @@ export class FleetEngine implements DurableEngine {
   /** Goes on with a run of this host, wherever it was walked before. */
   async resume(runId: string): Promise<boolean> {
     const { outside, api, queue } = this.#deps.dbos();
-    const order = await this.#fill(runId);
+    const { order, paths } = await this.#fill(runId);
     if (!this.#bodies.has(order.name)) {
       this.#deps.log.warn('a run has no program here and waits', { runId });
       return false;
     }
     this.#stuck.delete(runId);
-    this.#live.set(runId, new FleetRun(runId));
+    this.#live.set(runId, new FleetRun(runId, paths));
     await outside(() => api.resumeWorkflow(runId, { queueName: queue }));
     return true;
   }
@@ -136,6 +147,11 @@ export class FleetEngine implements DurableEngine {
 
   idleSince(ms: number): string[] {
     return [...this.#live.values()].filter((run) => run.isIdleSince(ms)).map(({ id }) => id);
+  }
+
+  /** It was walked here, and its program is another one than the one that wrote its journal. */
+  isStuck(runId: string): boolean {
+    return this.#stuck.has(runId);
   }
 
   get live(): string[] {
@@ -174,17 +190,17 @@ export class FleetEngine implements DurableEngine {
   /** Called by DBOS for a run or a child of one. What it returns or throws is recorded, so what was let go of does neither. */
   async walk(id: string, order: Order): Promise<EntryData> {
     const root = order.of?.run ?? id;
-    const run = this.#live.get(root) ?? new FleetRun(root);
+    const run = this.#live.get(root) ?? new FleetRun(root, this.#ownPaths());
     this.#live.set(root, run);
     run.walks.add(id);
     const child = run.children.get(id);
     const signal = child ? AbortSignal.any([run.ending.signal, child]) : run.ending.signal;
-    if (!order.of) this.#enter(id, 'start', '', entryOf(order));
+    if (!order.of) this.#enter(id, 'start', '', entryOf(order, run.paths));
     const scope = new FleetScope(this.#scopeDeps(), run, { id, name: order.of?.key ?? '', signal });
     try {
-      const body = this.#definition(order.name).body(scope, order.input);
+      const body = this.#definition(order.name).body(scope, run.paths.fromRecord(order.input));
       const outcome: EntryData = { status: 'completed', value: await unlessAborted(body, signal) };
-      return order.of ? outcome : await this.#finish(run, outcome);
+      return order.of ? run.paths.toRecord(outcome) : await this.#finish(run, outcome);
     } catch (error) {
       return this.#failed(run, order, error);
     } finally {
@@ -241,6 +257,8 @@ export class FleetEngine implements DurableEngine {
       records: this.#records,
       clock,
       enter: (run: string, kind: JournalKind, key: string, data: EntryData) => this.#enter(run, kind, key, data),
+      keep: (run: string, data: EntryData) =>
+        this.#deps.moving ? keepBlobs(this.#deps.database, this.#deps.moving, { runId: run, data }) : Promise.resolve(),
       runChild: (child: Parameters<FleetEngine['runChild']>[0]) => this.runChild(child),
     };
   }
@@ -258,7 +276,14 @@ export class FleetEngine implements DurableEngine {
     const { outside, api, walk, queue } = this.#deps.dbos();
     const id = `${run.id}/${key}`;
     const { version } = this.#definition(name);
-    const order: Order = { repository: this.#deps.repository, name, version, input, of: { run: run.id, key } };
+    const recorded = run.paths.toRecord(input);
+    const order: Order = {
+      repository: this.#deps.repository,
+      name,
+      version,
+      input: recorded,
+      of: { run: run.id, key },
+    };
     run.children.set(id, signal);
     const handle = await outside(() => api.startWorkflow(walk, { workflowID: id })(order));
     const status = await outside(() => handle.getStatus());
@@ -270,7 +295,7 @@ export class FleetEngine implements DurableEngine {
         outside(() => handle.getResult({ pollingIntervalMs: 200 })),
         signal,
       );
-      return end?.error ? { error: end.error } : { value: end?.value ?? null };
+      return run.paths.fromRecord(end?.error ? { error: end.error } : { value: end?.value ?? null });
     } catch (error) {
       if (!(error instanceof Interrupted) || run.ending.signal.aborted) throw error;
       await outside(() => api.cancelWorkflow(id));
@@ -309,30 +334,59 @@ export class FleetEngine implements DurableEngine {
   }
 
   /** What Postgres knows of a run, entered into the journal of this home. */
-  async #fill(runId: string): Promise<Order> {
-    const { outside, api } = this.#deps.dbos();
-    const known = await outside(() => api.getWorkflowStatus(runId));
-    const order = known?.input?.[0] as Order | undefined;
+  async #fill(runId: string): Promise<{ order: Order; paths: HostPaths }> {
+    const order = await this.#orderOf(runId);
     if (!order) throw notFound(runId);
-    this.#enter(runId, 'start', '', entryOf(order));
+    const entries = await this.#recordedOf(runId);
+    const paths = await this.#pathsOf(runId, order, entries);
+    this.#enter(runId, 'start', '', entryOf(order, paths));
+    if (this.#deps.moving) await bringBlobs(this.#deps.database, this.#deps.moving, { runId, entries });
+    for (const { kind, key, data } of entries) this.#enter(runId, kind, key, paths.fromRecord(data));
+    for (const { key, data } of await this.#records.answers(runId)) this.#enter(runId, 'answer', key, data);
+    const row = await this.#records.status(runId);
+    if (row?.outcome) this.#enter(runId, 'end', '', row.outcome);
+    return { order, paths };
+  }
+
+  async #orderOf(runId: string): Promise<Order | undefined> {
+    const { outside, api } = this.#deps.dbos();
+    return (await outside(() => api.getWorkflowStatus(runId)))?.input?.[0] as Order | undefined;
+  }
+
+  /** What its walks have recorded, oldest first. */
+  async #recordedOf(runId: string): Promise<Recorded[]> {
+    const { outside, api } = this.#deps.dbos();
     const walks = [runId, ...(await this.#childrenOf(runId))];
     const steps = await Promise.all(walks.map((id) => outside(() => api.listWorkflowSteps(id))));
     const byTime = steps
       .flatMap((each) => each ?? [])
       .sort((a, b) => (a.completedAtEpochMs ?? 0) - (b.completedAtEpochMs ?? 0));
-    for (const { name, output } of byTime) {
-      const [, kind, key] = /^(step|wait|answer|child) (.*)$/s.exec(name) ?? [];
-      if (kind !== undefined && output) this.#enter(runId, kind as JournalKind, key ?? '', output as EntryData);
-    }
-    for (const { key, data } of await this.#records.answers(runId)) this.#enter(runId, 'answer', key, data);
-    const row = await this.#records.status(runId);
-    if (row?.outcome) this.#enter(runId, 'end', '', row.outcome);
-    return order;
+    return byTime.flatMap(({ name, output }) => {
+      const [, kind, key = ''] = /^(step|wait|answer|child) (.*)$/s.exec(name) ?? [];
+      return kind !== undefined && output ? [{ kind: kind as JournalKind, key, data: output as EntryData }] : [];
+    });
+  }
+
+  /** The last commit that a block of the main branch left. */
+  async lastCheckpoint(runId: string): Promise<string | undefined> {
+    return lastCheckpoint(await this.#recordedOf(runId));
+  }
+
+  #ownPaths(): HostPaths {
+    return new HostPaths(this.#deps.moving?.folder());
+  }
+
+  async #pathsOf(runId: string, { input }: Order, entries?: Recorded[]): Promise<HostPaths> {
+    const { moving } = this.#deps;
+    if (!moving) return this.#ownPaths();
+    return new HostPaths(
+      moving.folder(),
+      namesOf(moving, { runId, input, entries: entries ?? (await this.#recordedOf(runId)) }),
+    );
   }
 
   async #refuseOther(runId: string, order: Order): Promise<void> {
-    const { outside, api } = this.#deps.dbos();
-    const known = (await outside(() => api.getWorkflowStatus(runId)))?.input?.[0] as Order | undefined;
+    const known = await this.#orderOf(runId);
     if (!known || fingerprintOf(known) === fingerprintOf(order)) return;
     throw new ReefError('run_exists', `The run ${runId} was started with another input.`, { details: { runId } });
   }
@@ -388,9 +442,9 @@ export class FleetEngine implements DurableEngine {
 
 const fingerprintOf = ({ name, input }: Order) => fingerprint({ name, input });
 
-function entryOf(order: Order): EntryData {
+function entryOf(order: Order, paths: HostPaths): EntryData {
   const { name, version, input } = order;
-  return { name, version, input: fingerprintOf(order), value: input };
+  return { name, version, input: fingerprintOf(order), value: paths.fromRecord(input) };
 }
 
 function notFound(runId: string): ReefError {

@@ -1,8 +1,10 @@
 import { Interrupted } from '../../workflow/durable/live-run.ts';
+import type { HostPaths } from './host-paths.ts';
 
 /** One run under way in this process, with its children. */
 export class FleetRun {
   readonly id: string;
+  readonly paths: HostPaths;
   readonly ending = new AbortController();
   /** What this process walks of it: the run itself and its children, by their ids. */
   readonly walks = new Set<string>();
@@ -13,8 +15,9 @@ export class FleetRun {
   readonly #met = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(id: string) {
+  constructor(id: string, paths: HostPaths) {
     this.id = id;
+    this.paths = paths;
   }
 
   /** False when this walk has met it before. */

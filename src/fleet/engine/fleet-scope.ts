@@ -23,6 +23,8 @@ interface ScopeDeps {
   clock: Clock;
   /** Enters what was recorded or replayed into the journal of this home, which serves the views. */
   enter(run: string, kind: JournalKind, key: string, data: EntryData): void;
+  /** Large content that the result only names goes where other hosts find it. */
+  keep(run: string, data: EntryData): Promise<void>;
   runChild(child: { run: FleetRun; key: string; name: string; input: Json; signal: AbortSignal }): Promise<EntryData>;
 }
 
@@ -89,7 +91,7 @@ export class FleetScope implements Durable {
     options: { abort?: AbortSignal } = {},
   ): Promise<Json | undefined> {
     // No place: which branch is begun first is a matter of free slots.
-    const met = { key, input: fingerprint({ name, input }) };
+    const met = { key, input: fingerprint({ name, input: this.#run.paths.toRecord(input) }) };
     if (!this.#run.meet(this.#walk.id, `child ${key}`)) throw new Mismatch(`child ${key} is used twice`);
     const signal = options.abort ? AbortSignal.any([this.#walk.signal, options.abort]) : this.#walk.signal;
     const work = () => this.#deps.runChild({ run: this.#run, key, name, input, signal });
@@ -143,21 +145,23 @@ export class FleetScope implements Durable {
     { key, inputOf, ...met }: Met,
     work: () => Promise<EntryData>,
   ): Promise<EntryData> {
-    const { dbos, enter } = this.#deps;
+    const { dbos, enter, records } = this.#deps;
+    const { id, paths } = this.#run;
     const attempt = async (): Promise<EntryData> => {
       const data = await work().catch((error: unknown) => {
         if (this.#walk.signal.aborted) return never();
         throw error;
       });
+      await records.patiently(() => this.#deps.keep(id, data), this.#walk.signal).catch(() => undefined);
       // What was let go of has no result, and an error here would be recorded as one.
-      return this.#walk.signal.aborted ? never() : { ...met, ...data };
+      return this.#walk.signal.aborted ? never() : { ...met, ...paths.toRecord(data) };
     };
-    const data = await this.#call(() => dbos.api.runStep(attempt, { name: `${kind} ${key}` }));
+    const data = paths.fromRecord(await this.#call(() => dbos.api.runStep(attempt, { name: `${kind} ${key}` })));
     if ((inputOf?.(data) ?? data.input) !== met.input)
       throw new Mismatch(`${kind} ${key} was recorded for another input`);
     if (data.place !== met.place)
       throw new Mismatch(`${kind} ${key} was recorded at ${data.place}, not at ${met.place}`);
-    enter(this.#run.id, kind, key, data);
+    enter(id, kind, key, data);
     return data;
   }
 
@@ -173,6 +177,6 @@ export class FleetScope implements Durable {
   #meet(kind: JournalKind, key: string, input: Json): Required<Pick<Met, 'key' | 'place' | 'input'>> {
     this.#met += 1;
     if (!this.#run.meet(this.#walk.id, `${kind} ${key}`)) throw new Mismatch(`${kind} ${key} is used twice`);
-    return { key, place: `${this.#walk.name}:${this.#met}`, input: fingerprint(input) };
+    return { key, place: `${this.#walk.name}:${this.#met}`, input: fingerprint(this.#run.paths.toRecord(input)) };
   }
 }

@@ -17,6 +17,8 @@ interface RecordDeps {
   repository: string;
   clock: Clock;
   self(): HostIdentity;
+  /** On which a run works here. */
+  branchOf?(run: string): string | undefined;
 }
 
 interface AnswerRow {
@@ -103,13 +105,16 @@ export class RunRecords {
     return runs.length === 0 ? [] : this.#deps.database.query<{ id: string; reason: string }>(sql, [runs]);
   }
 
-  /** Those that this host works on, in the order of their ids. */
-  async mine(): Promise<string[]> {
-    const rows = await this.#deps.database.query<{ id: string }>(
-      `SELECT id FROM reef.run WHERE repository = $1 AND host = $2 AND known AND status IN ('running', 'halted') ORDER BY id`,
-      [this.#deps.repository, this.#deps.self().host],
+  /** Those that this host works on where `worktreeOf` says, in the order of their ids. */
+  async mine(worktreeOf: (run: string) => string | undefined): Promise<string[]> {
+    const { host } = this.#deps.self();
+    const rows = await this.#deps.database.query<{ id: string; place: string | null; moves: boolean }>(
+      `SELECT id, place, moving IS NOT NULL AS moves FROM reef.run
+       WHERE repository = $1 AND host = $2 AND known AND status IN ('running', 'halted') ORDER BY id`,
+      [this.#deps.repository, host],
     );
-    return rows.map(({ id }) => id);
+    const isHere = (id: string, place: string | null) => place === `${host}/${worktreeOf(id)}`;
+    return rows.flatMap(({ id, place, moves }) => (moves && !isHere(id, place) ? [] : [id]));
   }
 
   async list(status: RunRow['status'] | undefined, after: string): Promise<{ runs: RunRow[]; next?: string }> {
@@ -131,10 +136,13 @@ export class RunRecords {
     const self = identify(process.pid);
     const [row] = await this.#fenced((q) =>
       q.query<{ attempt: number }>(
-        `INSERT INTO reef.attempt (run, key, attempt, host, epoch, pid, start_time, boot_id)
-         SELECT $1, $2, coalesce(max(attempt), 0) + 1, $3, $4, $5, $6, $7 FROM reef.attempt WHERE run = $1 AND key = $2
-         RETURNING attempt`,
-        [run, key, host, epoch, self?.pid ?? process.pid, self?.startTime ?? null, self?.bootId ?? null],
+        `INSERT INTO reef.attempt (run, key, attempt, host, epoch, pid, start_time, boot_id, branch)
+         SELECT $1, $2, coalesce(max(attempt), 0) + 1, $3, $4, $5, $6, $7, $8 FROM reef.attempt
+         WHERE run = $1 AND key = $2 RETURNING attempt`,
+        [
+          ...[run, key, host, epoch, self?.pid ?? process.pid, self?.startTime ?? null, self?.bootId ?? null],
+          this.#deps.branchOf?.(run) ?? null,
+        ],
       ),
     );
     return row?.attempt ?? 1;

@@ -32,7 +32,7 @@ function session(database: Database, host: string, onSuperseded = async () => {}
   return new HostSession({
     ...{ database, clock: systemClock, log, onSuperseded },
     facts: { ...facts, folder: temporaryFolder() },
-    timings: { beat: 20, ttl: 1_000, look: 100, park: 1_000, silence: 5_000 },
+    timings: { beat: 20, ttl: 1_000, look: 100, park: 1_000, silence: 5_000, hub: 1_000 },
   });
 }
 

@@ -20,7 +20,7 @@ function host(database: Database, id: string, taken: string[]) {
   const session = new HostSession({
     ...{ database, clock: systemClock, log, onSuperseded: async () => {} },
     facts: { ...facts, folder: temporaryFolder() },
-    timings: { beat: 50, ttl: TTL, look: 100, park: 1_000, silence: 1_000 },
+    timings: { beat: 50, ttl: TTL, look: 100, park: 1_000, silence: 1_000, hub: 1_000 },
   });
   let isOver = false;
   const judging = async () => {

@@ -57,7 +57,8 @@ async function takeOver(q: Queries, lost: string, ttlMs: number): Promise<boolea
   );
   await q.query('UPDATE reef.attempt SET ended_at = now() WHERE host = $1 AND ended_at IS NULL', [lost]);
   const runs = await q.query<LostRun>(
-    `UPDATE reef.run SET last_host = host, host = NULL, epoch = NULL, lost_count = lost_count + 1,
+    `UPDATE reef.run SET last_host = host, host = NULL, epoch = NULL,
+       place = CASE WHEN moving IS NULL THEN place END, lost_count = lost_count + 1,
        status = CASE WHEN lost_count + 1 >= $2 THEN 'parked' ELSE 'queued' END,
        outcome = CASE WHEN lost_count + 1 >= $2 THEN '{"halt":"run_poisoned"}'::jsonb ELSE outcome END
      WHERE host = $1 AND status IN ('running', 'halted') RETURNING id, repository, task, lost_count AS losses`,

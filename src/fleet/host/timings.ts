@@ -9,9 +9,18 @@ export interface FleetTimings {
   park: number;
   /** A database that does not answer for this long is away. */
   silence: number;
+  /** For how long a hub that is away is tried, before a person is told. */
+  hub: number;
 }
 
-const FLEET_TIMINGS: FleetTimings = { beat: 5_000, ttl: 120_000, look: 5_000, park: 120_000, silence: 35_000 };
+const FLEET_TIMINGS: FleetTimings = {
+  beat: 5_000,
+  ttl: 120_000,
+  look: 5_000,
+  park: 120_000,
+  silence: 35_000,
+  hub: 1_800_000,
+};
 
 /** Tests and impatient people name some of them: `beat=200,ttl=3000`. */
 export function readTimings(text: string | undefined): FleetTimings {

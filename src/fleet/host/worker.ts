@@ -13,8 +13,10 @@ import type { FleetTimings } from './timings.ts';
 /** The home of one repository on this host. */
 export interface WorkerHome {
   engine: FleetEngine;
-  /** Begins a run under the id it was queued with; one that has begun goes on. */
+  /** Begins a run under the id it was queued with; one that has begun goes on, on its own worktree or on a new one. */
   begin(run: Claimed): Promise<void>;
+  /** Whatever works here for a run that another host has now ends. */
+  forgetMoved(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -70,8 +72,9 @@ export class Worker {
   /** Another host has its runs: what works for them here ends, and its work stays in its worktree. */
   async letGo(): Promise<void> {
     for (const home of this.#homes.values()) {
-      const { engine } = await home;
+      const { engine, forgetMoved } = await home;
       for (const run of engine.live) await engine.release(run, new Cancelled('another host has taken this run over'));
+      await forgetMoved();
     }
   }
 
@@ -111,12 +114,19 @@ export class Worker {
   /** This host's and not walked in it, as after a kill, or an outage of the database in the middle of a claim. */
   async #takeUp(): Promise<void> {
     const { database, facts } = this.#deps;
-    for (const opening of this.#homes.values()) await (await opening).engine.recover();
+    const live = new Set<string>();
+    for (const opening of this.#homes.values()) {
+      const { engine, forgetMoved } = await opening;
+      await forgetMoved();
+      await engine.recover();
+      for (const run of engine.live) live.add(run);
+    }
     const begun = await database.query<Claimed>(
-      `SELECT id, repository, task, spec, by, known FROM reef.run WHERE host = $1 AND status = 'running' AND NOT known`,
+      `SELECT id, repository, task, spec, by, known FROM reef.run
+       WHERE host = $1 AND status = 'running' AND (NOT known OR moving IS NOT NULL)`,
       [facts.host],
     );
-    for (const run of begun) await this.#begin(run);
+    for (const run of begun) if (!live.has(run.id)) await this.#begin(run);
   }
 
   async #claimOne(): Promise<boolean> {
@@ -133,8 +143,8 @@ export class Worker {
     if (this.#beginning.has(run.id)) return;
     this.#beginning.add(run.id);
     try {
-      const home = await this.#home(run.repository);
-      await (run.known ? home.engine.resume(run.id) : home.begin(run));
+      const { engine, begin } = await this.#home(run.repository);
+      if (!engine.isStuck(run.id)) await begin(run);
     } catch (error) {
       await this.#giveBack(run, error);
     } finally {
@@ -147,12 +157,18 @@ export class Worker {
     const { database, log } = this.#deps;
     const { code, message, retryable } = toReefError(error);
     log.warn('a run does not begin here', { run: run.id, code, reason: message });
-    const outcome = JSON.stringify({ status: 'failed', error: { code, message } });
+    if (retryable) {
+      const sql = "UPDATE reef.run SET status = 'queued', host = NULL, epoch = NULL, queued_at = now() WHERE id = $1";
+      return void (await database.query(sql, [run.id]));
+    }
+    // What has begun is not ended by a host that cannot go on with it.
+    const [status, outcome] = run.known
+      ? ['parked', { halt: code, message }]
+      : ['ended', { status: 'failed', error: { code, message } }];
     await database.query(
-      retryable
-        ? "UPDATE reef.run SET status = 'queued', host = NULL, epoch = NULL, queued_at = now() WHERE id = $1 AND $2::text IS NOT NULL"
-        : "UPDATE reef.run SET status = 'ended', outcome = $2::jsonb, ended_at = now() WHERE id = $1",
-      [run.id, outcome],
+      `UPDATE reef.run SET status = $2, outcome = $3, host = CASE $2 WHEN 'ended' THEN host END,
+         ended_at = CASE $2 WHEN 'ended' THEN now() END WHERE id = $1`,
+      [run.id, status, JSON.stringify(outcome)],
     );
   }
 

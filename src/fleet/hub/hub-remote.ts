@@ -4,6 +4,7 @@ import { gitEnv, overrideEnv } from '../../git/hardening.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Queries } from '../database/database.ts';
 import type { HostIdentity } from '../store/home-source.ts';
+import { notify } from '../store/notify.ts';
 import { hashOf } from './people.ts';
 
 interface Deps {
@@ -31,6 +32,7 @@ export async function newHostToken(queries: Queries, { host, epoch }: HostIdenti
   const set = 'UPDATE reef.host SET token = $3 WHERE id = $1 AND epoch = $2 RETURNING id';
   const [row] = await queries.query(set, [host, epoch, hashOf(token)]);
   if (!row) throw new ReefError('job_superseded', `Host ${host} is not in epoch ${epoch}`);
+  await notify(queries, { kind: 'token', id: host }); // the hub knows it at once
   return token;
 }
 
@@ -79,10 +81,24 @@ export class HubRemote {
     return listed.split('\t')[0] || undefined;
   }
 
-  /** Brings base and tip of a run to this host, under the same names. */
+  /** The commits of all attempts at one visit, `<block>.<visit>`. */
+  async attemptsAt(place: RunPlace, visit: string): Promise<string[]> {
+    const listed = await this.#git(place, ['ls-remote', '--refs', this.#url(place), refOf(place, `try/${visit}.*`)]);
+    return listed.split('\n').flatMap((line) => line.split('\t')[0] || []);
+  }
+
+  /** Brings base, tip and attempts of a run to this host, under the same names. */
   async fetch(place: RunPlace): Promise<void> {
     const refs = `+refs/reef/${place.run}/*:refs/reef/${place.run}/*`;
     await this.#git(place, ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', this.#url(place), refs]);
+  }
+
+  async has(place: RunPlace, commit: string): Promise<boolean> {
+    const args = ['cat-file', '-e', `${commit}^{commit}`];
+    return this.#git(place, args).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** After its work is merged or kept elsewhere. */
@@ -132,8 +148,9 @@ function refOf({ run }: RunPlace, name: string): string {
   return `refs/reef/${run}/${name}`;
 }
 
+/** An unknown token too: the hub hears of a new one in a moment. */
 const AWAY =
-  /unable to access|could not (resolve|read from)|connection (refused|reset)|hung up|early EOF|returned error: 5|RPC failed/i;
+  /could not read Username|Authentication failed|unable to access|could not (resolve|read from)|connection (refused|reset)|hung up|early EOF|returned error: 5|RPC failed/i;
 
 function failureOf(verb: string, stderr: string): ReefError {
   const said = stderr.trim().slice(-2_000);

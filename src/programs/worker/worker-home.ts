@@ -11,7 +11,10 @@ import { FleetEngine } from '../../fleet/engine/fleet-engine.ts';
 import type { Claimed } from '../../fleet/host/claims.ts';
 import { openCheckout } from '../../fleet/host/repository-cache.ts';
 import type { HostFacts, HostSession } from '../../fleet/host/session.ts';
+import type { FleetTimings } from '../../fleet/host/timings.ts';
 import type { WorkerHome } from '../../fleet/host/worker.ts';
+import { Carrier } from '../../fleet/hub/carrier.ts';
+import type { HubRemote } from '../../fleet/hub/hub-remote.ts';
 import type { HomeSource } from '../../fleet/store/home-source.ts';
 import { identify } from '../../process/identity.ts';
 import { run as runProgram } from '../../process/run.ts';
@@ -20,9 +23,11 @@ import { runOperations } from '../../protocol/run-operations.ts';
 import { holdLock } from '../../store/home-lock.ts';
 import { keyFile } from '../../surfaces/http/credential.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
+import type { MovingRuns } from '../../workflow/runs/moving.ts';
 import { markAsWorkers, prepareHome } from '../daemon/home.ts';
 import { JobSocketServers } from '../daemon/job-sockets.ts';
 import { homeSourceOf } from './home-source.ts';
+import { forgetMoved, goOnWith, movingOf } from './moved-runs.ts';
 
 interface WorkerHomeDeps {
   database: Database;
@@ -31,6 +36,9 @@ interface WorkerHomeDeps {
   clock: Clock;
   log: Logger;
   env: Environment;
+  timings: FleetTimings;
+  /** Where the work of runs goes, so that other hosts can go on with it. */
+  hub: HubRemote | undefined;
   dbos(): Dbos;
 }
 
@@ -68,6 +76,17 @@ export async function openWorkerHome(
   const audit = (entry: Parameters<typeof app.audit>[0]) => app.audit(entry);
   const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
   let engine: FleetEngine | undefined;
+  const runs = (): MovingRuns => {
+    if (!app.moving) throw new ReefError('not_a_repository', `git does not work in ${checkout.path}`);
+    return app.moving;
+  };
+  const carrier = new Carrier({
+    ...{ database, repository, log, hub: deps.hub, clock: deps.clock, patienceMs: deps.timings.hub },
+    gitDir: () => join(checkout.path, '.git'),
+    self: () => session.last,
+    describe: (run) => runs().describe(run),
+  });
+  const moved = { database, host: facts.host, log, carrier, runs, engine: () => engine as FleetEngine };
   const app: Awaited<ReturnType<typeof openApp>> = await openApp({
     home,
     env,
@@ -76,12 +95,15 @@ export async function openWorkerHome(
     jobSockets,
     isPortFree,
     openEngine: (each) => {
-      engine = new FleetEngine({ ...each, database, repository, dbos: deps.dbos, self: () => session.last });
+      const fleet = { database, repository, dbos: deps.dbos, self: () => session.last, moving: movingOf(moved) };
+      engine = new FleetEngine({ ...each, ...fleet });
       return engine;
     },
+    carry: (work) => carrier.land(work),
   });
   const { beginQueued } = app;
   if (!engine || !beginQueued) throw new ReefError('not_a_repository', `git does not work in ${checkout.path}`);
+  await forgetMoved(moved);
   await app.start();
   const caller = { by: `uid:${process.getuid?.() ?? 0}` };
   const server = await serveSocket({
@@ -96,7 +118,9 @@ export async function openWorkerHome(
   return {
     engine,
     source: homeSourceOf(repository, { app, audit, by: caller.by }),
+    forgetMoved: () => forgetMoved(moved),
     async begin(claimed: Claimed) {
+      if (claimed.known) return goOnWith(claimed, moved);
       const base = await checkout.fetch();
       const request = runOperations.run.input.parse({ base, ...claimed.spec, task: claimed.task });
       await beginQueued(claimed.id, request, { by: claimed.by || caller.by, surface: 'cli' });

@@ -4,19 +4,22 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../base/clock.ts';
-import { readEnvironment } from '../../base/env.ts';
+import { type Environment, readEnvironment } from '../../base/env.ts';
 import { createLogger } from '../../base/log.ts';
 import { createRedactor } from '../../base/redact.ts';
 import { version } from '../../base/version.ts';
 import { databaseUrl } from '../../fleet/database/address.ts';
+import type { Database } from '../../fleet/database/database.ts';
 import { openDatabase } from '../../fleet/database/open-database.ts';
 import { Silence } from '../../fleet/database/silence.ts';
 import { launchDbos } from '../../fleet/engine/dbos.ts';
 import { HostSession } from '../../fleet/host/session.ts';
 import { readTimings } from '../../fleet/host/timings.ts';
 import { Worker } from '../../fleet/host/worker.ts';
+import { HubRemote, newHostToken } from '../../fleet/hub/hub-remote.ts';
 import type { HomeSource } from '../../fleet/store/home-source.ts';
 import { openHostStore } from '../../fleet/store/host-store.ts';
+import { run } from '../../process/run.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import { INTERPRETER } from '../../workflow/run/run-body.ts';
 import { openWorkerHome } from './worker-home.ts';
@@ -28,6 +31,7 @@ const { values } = parseArgs({
     slots: { type: 'string' },
     label: { type: 'string', multiple: true },
     'repo-cache': { type: 'string' },
+    hub: { type: 'string' },
   },
 });
 /** What a person must mend: starting again would not help. */
@@ -70,11 +74,13 @@ async function runWorker(): Promise<number> {
     onCut: () => silence.cutAll(),
   });
   const sources: HomeSource[] = [];
+  const hub = values.hub === undefined ? undefined : openRemote(values.hub, { database, session, env });
+  if (!hub) log.warn('no --hub was given: the runs of this host cannot move to another one');
   const worker: Worker = new Worker({
     ...about,
     session,
     openHome: async (repository) => {
-      const home = await openWorkerHome(repository, { ...about, session, env, dbos: () => dbos });
+      const home = await openWorkerHome(repository, { ...about, session, env, hub, dbos: () => dbos });
       sources.push(home.source);
       return home;
     },
@@ -104,4 +110,24 @@ async function runWorker(): Promise<number> {
   await session.close();
   await database.close();
   return code;
+}
+
+/** Pushes and fetches with a token that is good for this epoch of the host. */
+function openRemote(
+  address: string,
+  { database, session, env }: { database: Database; session: HostSession; env: Environment },
+): HubRemote {
+  let known: { epoch: number; token: Promise<string> } | undefined;
+  const token = () => {
+    const { last } = session;
+    if (known?.epoch === last.epoch) return known.token;
+    const made = newHostToken(database, last);
+    known = { epoch: last.epoch, token: made };
+    made.catch(() => {
+      known = undefined;
+    });
+    return made;
+  };
+  const own = { PATH: env.path, HOME: env.home };
+  return new HubRemote({ hub: address.replace(/\/$/, ''), run, env: own, identity: () => session.identity }, token);
 }

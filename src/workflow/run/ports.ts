@@ -28,6 +28,8 @@ export interface WorkflowPorts extends GateSurroundings {
   repoState?(worktreePath: string): Promise<string>;
   /** Called when a worker of ours has written these files, so that the code index need not find out. */
   edited?(worktreePath: string, paths: readonly string[]): void;
+  /** Brings the work of a finished block to where other hosts find it, before its result is recorded. */
+  carry?(work: CarriedWork): Promise<void>;
   /** Slices of code context, shown with the files. */
   codeContext?(request: CodeContextRequest): Promise<{ text: string; degraded: DegradedSlice[] }>;
   /** Stores gate verdicts for the merge. A run that is taken up again tells them again. */
@@ -39,6 +41,20 @@ export interface WorkflowPorts extends GateSurroundings {
   isAgent(name: string): boolean;
   /** The stepping mode that a person set during the run; undefined if nobody did. */
   steppingOf(runId: string): Promise<boolean | undefined>;
+}
+
+export interface CarriedWork {
+  runId: string;
+  /** Of the step that records its result. */
+  key: string;
+  branch: string;
+  /** `<block>.<visit>`. */
+  visit: string;
+  attempt: number;
+  /** The last checkpoint of the branch; undefined: it begins where the run began. */
+  from: string | undefined;
+  commit: string;
+  abort: AbortSignal;
 }
 
 /** A slice that could not be had; the text says so in its place. */
@@ -73,6 +89,7 @@ export type JobEnd = { spent: Amounts } & (
   | { how: 'completed'; text: string; toolResult?: Json; structured?: Json }
   | { how: 'error'; code: string; message: string; retryable?: boolean }
   | { how: 'killed' }
+  | { how: 'lost' }
   | { how: 'stale'; message: string }
   | { how: 'rate_limit'; message: string; resumeAt?: string }
   | { how: 'budget'; what: string }
@@ -87,4 +104,6 @@ export interface AgentJobs {
   /** Begins another turn, also of a job that has ended. Without text the job continues. Once per key. */
   send(effectKey: string, jobId: string, text?: string): Promise<void>;
   kill(jobId: string): Promise<void>;
+  /** It worked on another host, or in a worktree that this run has no more: nothing is to be had of it here. */
+  isLost?(jobId: string, worktreeId: string): boolean;
 }

@@ -2,7 +2,7 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { GateView, Halt, Json } from '../../protocol/workflow.ts';
 import type { Body } from '../durable/durable.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
-import { Ledger } from '../walk/amounts.ts';
+import { accountIn, Ledger } from '../walk/amounts.ts';
 import type { Answer, BranchEnd, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { VisitLog } from '../walk/visit-log.ts';
 import { Walk } from '../walk/walk.ts';
@@ -69,7 +69,7 @@ async function walkBranch(deps: Omit<BranchRun, 'walk' | 'forks'>): Promise<Bran
         return command.end;
       case 'visit': {
         const outcome = await visit(at, command.order);
-        if (outcome.spent) deps.ledger.enter(run.runId, command.order.key, outcome.spent);
+        if (outcome.spent) deps.ledger.enter(run.runId, accountIn(command.order, outcome), outcome.spent);
         walk.takeVisit(outcome);
         break;
       }

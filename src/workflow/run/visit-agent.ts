@@ -27,7 +27,7 @@ import {
 import { type Assembled, assembleInput } from './assemble-input.ts';
 import { allowedSignals, type BlockAt, type BranchRun, budgetOf, metadataOf } from './branch-run.ts';
 import type { AgentJobSpec, DegradedSlice, JobEnd } from './ports.ts';
-import { type Crash, checkpoint, keep, recordStep, stepInput, type Tried, tried, visitFacts } from './visit-step.ts';
+import { checkpoint, crashed, keep, recordStep, stepInput, type Tried, tried, visitFacts } from './visit-step.ts';
 
 const CORRECTIONS = 2;
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
@@ -197,11 +197,12 @@ interface Turn extends OneJob {
 
 function takeTurn(at: BranchRun, order: VisitOrder, { jobId, prefix, n, text }: Turn): Promise<Tried<JobEnd>> {
   // After a rate limit the job goes on without a new message.
-  const isGoingOn = order.part > 1 && n === 1;
+  const isGoingOn = order.jobId !== undefined && n === 1;
   const { jobs } = at.ports;
   const step = { key: `${prefix}/turn-${n}`, input: { jobId, text: text ?? null } };
   return recordStep(at.durable, step, (scope) =>
-    tried(at.ports, scope, async () => {
+    tried(at.ports, scope, async (): Promise<JobEnd> => {
+      if (isLost(at, jobId)) return { how: 'lost', spent: NOTHING };
       if (text !== undefined || isGoingOn) await jobs.send(scope.effectKey, jobId, text);
       return jobs.wait(jobId, scope.abort).catch(async (error) => {
         // Agents outlive this process: a job ends only if its run was told to end.
@@ -212,40 +213,46 @@ function takeTurn(at: BranchRun, order: VisitOrder, { jobId, prefix, n, text }: 
   );
 }
 
+interface Concluding {
+  order: VisitOrder;
+  block: BlockAt;
+  scope: StepScope;
+}
+
 async function conclude(
   at: BranchRun,
-  { order, block, scope, worked }: { order: VisitOrder; block: BlockAt; scope: StepScope; worked: Tried<Worked> },
+  { worked, ...about }: Concluding & { worked: Tried<Worked> },
 ): Promise<VisitOutcome> {
+  const { order, scope } = about;
   if ('crash' in worked) return { ...crashed(worked.crash), ...(await visitFacts(at, order, NOTHING)) };
   const { jobId, end, others = [] } = worked.ok;
-  for (const other of others) await at.ports.jobs.kill(other);
-  const judged = await tried(at.ports, scope, () => judge(at, order, block, worked.ok));
+  for (const other of others) if (!isLost(at, other)) await at.ports.jobs.kill(other);
+  const judged = await tried(at.ports, scope, () => judge(at, { ...about, worked: worked.ok }));
   const facts = { ...(await visitFacts(at, order, end.spent)), jobId };
   return 'crash' in judged ? { ...crashed(judged.crash), ...facts } : { ...judged.ok, ...facts };
 }
 
-/** A missing required slice is no crash: the run halts and names it. */
-function crashed({ message, stack, code }: Crash) {
-  const segments: [] = [];
-  if (code === 'context_unavailable') return { kind: 'stopped', reason: code, message, segments } as const;
-  return { kind: 'crashed', message, stack, segments } as const;
-}
-
-async function judge(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked) {
+async function judge(at: BranchRun, { order, block, scope, worked }: Concluding & { worked: Worked }) {
   const verdict = await verdictOf(at, order, block, worked);
-  return verdict.kind === 'parked' ? verdict : { ...verdict, ...(await checkpoint(at, order, block)) };
+  const isOpen = verdict.kind === 'parked' || verdict.kind === 'lost';
+  return isOpen ? verdict : { ...verdict, ...(await checkpoint(at, order, block, scope)) };
 }
 
 type Verdict =
   | { kind: 'done'; signal: Signal; segments: ReturnType<typeof keep> }
   | { kind: 'interrupted'; what: string; segments: [] }
   | { kind: 'parked'; message: string; resumeAt?: string; segments: [] }
+  | { kind: 'lost'; message: string; segments: [] }
   | { kind: 'stopped'; reason: StopReason; message: string; segments: [] };
 
 async function verdictOf(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked): Promise<Verdict> {
   const { end, read, jobId, firstFaults } = worked;
   const segments: [] = [];
+  const lost: Verdict = { kind: 'lost', message: `The host of job ${jobId} was lost.`, segments };
+  if (isLost(at, jobId)) return lost; // also when it ended well: what it wrote is on that host
   switch (end.how) {
+    case 'lost':
+      return lost;
     case 'killed':
       return { kind: 'stopped', reason: 'job_killed', message: `The job ${jobId} was killed.`, segments };
     case 'stale':
@@ -282,6 +289,10 @@ function isUnreported({ def }: BlockAt, read: ReadResult | undefined, changed: s
   const isSilent = read?.ok === false && read.faults.every((fault) => fault === NO_RESULT);
   const needsReport = def.validationSchema !== undefined || !allowedSignals(def).includes(SUCCESS);
   return isSilent && changed.length > 0 && !needsReport && !handlesFault({ def });
+}
+
+function isLost({ ports, input }: BranchRun, jobId: string): boolean {
+  return ports.jobs.isLost?.(jobId, input.worktree.id) ?? false;
 }
 
 /** Git says what changed, not the agent. */

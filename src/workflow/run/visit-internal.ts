@@ -10,7 +10,7 @@ import { assembleInput } from './assemble-input.ts';
 import type { BlockAt, BranchRun } from './branch-run.ts';
 import type { WorkflowPorts } from './ports.ts';
 import { visitGates } from './visit-gates.ts';
-import { checkpoint, keep, newSegments, recordStep, stepInput, tried, visitFacts } from './visit-step.ts';
+import { checkpoint, crashed, keep, newSegments, recordStep, stepInput, tried, visitFacts } from './visit-step.ts';
 
 /** One step: the worker runs, and its effects are recorded with its result. */
 export function visitInternal(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
@@ -25,10 +25,7 @@ async function execute(at: BranchRun, order: VisitOrder, block: BlockAt, scope: 
   const isGate = gateOf(block.worker) !== undefined;
   const seconds = isGate ? (clock.monotonicMs() - began) / 1_000 : 0;
   const facts = await visitFacts(at, order, { ...NOTHING, seconds });
-  if ('crash' in done) {
-    const { message, stack } = done.crash;
-    return { kind: 'crashed', message, stack, segments: [], ...facts };
-  }
+  if ('crash' in done) return { ...crashed(done.crash), ...facts };
   return { kind: 'done', ...done.ok, ...facts };
 }
 
@@ -49,7 +46,7 @@ async function work(at: BranchRun, order: VisitOrder, block: BlockAt, scope: Ste
     ? await visitGates(at, { order, block, own: { gate, worker }, judged, input, context })
     : await worker(input, context);
   const segments = keep(at, newSegments(input.execution_payload, output.new_payload));
-  const kept = await checkpoint(at, order, block);
+  const kept = await checkpoint(at, order, block, scope);
   return { signal: output.signal, segments, ...(judged && { tree: judged.tree }), ...kept, ...told(output) };
 }
 

@@ -4,7 +4,7 @@ import type { Durable, StepScope } from '../durable/durable.ts';
 import { canWrite } from '../language/names.ts';
 import { type ContextSegment, type StoredSegment, storeSegment } from '../memory/segment.ts';
 import { raised, verdict } from '../walk/amounts.ts';
-import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { type BlockAt, type BranchRun, runBudget } from './branch-run.ts';
 import type { WorkflowPorts } from './ports.ts';
 
@@ -29,6 +29,19 @@ export function recordStep<T>(
 ): Promise<T> {
   const work = fn as unknown as (scope: StepScope) => Promise<Json>;
   return durable.step(key, input as Json, work) as unknown as Promise<T>;
+}
+
+const STOPS: readonly string[] = [
+  'context_unavailable',
+  'nothing_promoted',
+  'remote_unavailable',
+] satisfies StopReason[];
+
+/** What a person mends is no crash: the run halts and names it. */
+export function crashed({ message, stack, code = '' }: Crash) {
+  const segments: [] = [];
+  if (STOPS.includes(code)) return { kind: 'stopped', reason: code as StopReason, message, segments } as const;
+  return { kind: 'crashed', message, stack, segments } as const;
 }
 
 /** A crash is a result too: no run ends because something it called threw. An aborted step has no result. */
@@ -102,12 +115,15 @@ export async function checkpoint(
   { ports, input, walk }: BranchRun,
   order: VisitOrder,
   { worker }: BlockAt,
+  { attempt, abort }: Pick<StepScope, 'attempt' | 'abort'>,
 ): Promise<{ tree?: string; checkpoint?: string }> {
   const { path } = input.worktree;
   if (!canWrite(worker, input.run.manifest.workers) || walk.tree === null) return {};
   const name = walk.branch === 'main' ? `${order.n}` : `${walk.branch}-${order.n}`;
   const ref = `refs/reef/checkpoints/${input.run.runId}/${name}`;
   const { commit, tree } = await ports.captures.checkpoint(path, ref, `${order.block}, visit ${order.visit}`);
+  const of = { runId: input.run.runId, branch: walk.branch, key: order.key, visit: `${order.block}.${order.visit}` };
+  await ports.carry?.({ ...of, attempt, from: walk.checkpoint, commit, abort });
   return { tree, checkpoint: commit };
 }
 

@@ -95,6 +95,10 @@ export class BlockAgents implements AgentJobs {
     await this.#deps.jobs.kill({ id: jobId }, REEF);
   }
 
+  isLost(jobId: string, worktreeId: string): boolean {
+    return this.#deps.store.jobs.get(jobId)?.job.worktree !== worktreeId;
+  }
+
   /** How the turn ended; undefined while it goes on or the agent asks. */
   async #end(jobId: string): Promise<JobEnd | undefined> {
     const { store } = this.#deps;

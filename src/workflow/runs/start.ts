@@ -32,7 +32,7 @@ const MOST_RETURNS = 2;
 export class RunStarter {
   readonly #deps: StarterDeps;
   readonly #ending = new AbortController();
-  readonly #under = new Map<string, Promise<void>>();
+  readonly #under = new Map<string, { going: Promise<void>; forget(): void }>();
   /** Why a run that waits will not start by itself, or was not merged at its end. */
   readonly #obstacles = new Map<string, { code: string; message: string }>();
 
@@ -52,30 +52,42 @@ export class RunStarter {
   begin(run: StoredRun): void {
     if (this.#under.has(run.id) || this.#ending.signal.aborted) return;
     this.#obstacles.delete(run.id);
-    const going = this.#go(run)
-      .catch((error: unknown) => this.#giveUp(run, error))
-      .finally(() => {
-        this.#under.delete(run.id);
-        this.#deps.signal.notify();
-      });
-    this.#under.set(run.id, going);
+    const forgotten = new AbortController();
+    const signal = AbortSignal.any([this.#ending.signal, forgotten.signal]);
+    const under = {
+      forget: () => forgotten.abort(new Error('another host has this run')),
+      going: this.#go(run, signal)
+        .catch((error: unknown) => this.#giveUp(run, error, signal))
+        .finally(() => {
+          if (this.#under.get(run.id) === under) this.#under.delete(run.id);
+          this.#deps.signal.notify();
+        }),
+    };
+    this.#under.set(run.id, under);
+  }
+
+  /** Another host goes on with it: nothing here takes it to its end. */
+  forget(runId: string): void {
+    this.#under.get(runId)?.forget();
+    this.#under.delete(runId);
+    this.#obstacles.set(runId, { code: 'job_superseded', message: 'Another host of the fleet goes on with it.' });
   }
 
   async close(): Promise<void> {
     this.#ending.abort(new Error('the daemon ends'));
-    await Promise.all(this.#under.values());
+    await Promise.all([...this.#under.values()].map(({ going }) => going));
   }
 
-  async #go(run: StoredRun): Promise<void> {
+  async #go(run: StoredRun, signal: AbortSignal): Promise<void> {
     const { store, runs, engine, worktrees } = this.#deps;
     const worktreeId = run.worktreeId === '' ? await this.assignWorktree(run) : run.worktreeId;
     if (run.state === 'waiting') {
-      const { path } = await worktrees.whenReady(worktreeId, this.#ending.signal);
+      const { path } = await worktrees.whenReady(worktreeId, signal);
       if (path === null) throw new Error('its worktree has ended');
       await runs.start({ ...inputOf(run.doc), runId: run.id, worktree: { id: worktreeId, path } });
       if (!store.commit(() => this.#hasBegun(run))) await engine.cancel(run.id, 'aborted before it began');
     }
-    const end = await engine.result(run.id, { abort: this.#ending.signal });
+    const end = await engine.result(run.id, { abort: signal });
     const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
     if (isSuccess && run.doc.accept) await this.#merge(run, worktreeId);
     if (end.status === 'stuck') return;
@@ -144,8 +156,8 @@ export class RunStarter {
     return record.id;
   }
 
-  #giveUp(run: StoredRun, error: unknown): void {
-    if (this.#ending.signal.aborted) return;
+  #giveUp(run: StoredRun, error: unknown, signal: AbortSignal): void {
+    if (signal.aborted) return;
     const { code, message } = toReefError(error);
     this.#obstacles.set(run.id, { code, message });
     this.#deps.log.warn('a run does not go on', { run: run.id, code, reason: message });

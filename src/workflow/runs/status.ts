@@ -139,6 +139,7 @@ export class RunStatus {
     // One that is to be merged goes on until it is, or cannot be.
     if (view.outcome === 'success' && run.doc.accept && run.state === 'begun' && !isStuck) return 'running';
     if (view.outcome !== 'running') return view.outcome;
+    if (run.state === 'over') return 'aborted'; // another host goes on with it
     if (view.isHalted) return 'halted';
     const { store } = this.#deps;
     const jobs = new Set(store.blocks.ofRun(run.id).map(({ jobId }) => jobId));

@@ -13,9 +13,14 @@ function addAmounts(a: Amounts, b: Amounts): Amounts {
 }
 
 /** The key without its part: a visit that went on after a rate limit is one visit of one job. */
-export function accountOf(visitKey: string): string {
+function accountOf(visitKey: string): string {
   const at = visitKey.lastIndexOf('~');
   return at < 0 ? visitKey : visitKey.slice(0, at);
+}
+
+/** A visit whose host was lost is paid for beside the one that repeats it. */
+export function accountIn({ key }: { key: string }, { kind }: { kind: string }): string {
+  return kind === 'lost' ? `${key.replaceAll('~', '.')} lost` : accountOf(key);
 }
 
 export function sumAmounts(amounts: Iterable<Amounts>): Amounts {

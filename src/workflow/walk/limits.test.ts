@@ -39,6 +39,30 @@ describe('limits', () => {
     ]);
   });
 
+  verifies('F-35').test(
+    'a visit whose host is lost is made once more with a new job, and the second time a person is asked',
+    () => {
+      const walk = new Walk(
+        { manifest: loop({ max_visits: 2 }), blobs: { get: () => Buffer.alloc(0) }, autoResume: false },
+        startAt('N'),
+      );
+      const orders: unknown[] = [];
+      for (let n = 0; n < 2 && walk.command.do === 'visit'; n++) {
+        const { key, visit, jobId } = walk.command.order;
+        orders.push({ key, visit, jobId });
+        const spent = { tokens: 5, turns: 1, seconds: 1, usd: null };
+        walk.takeVisit({ kind: 'lost', message: 'gone', at: AT, segments: [], jobId: 'J', spent });
+      }
+      expect(orders).toEqual([
+        { key: 'main/N__A#1', visit: 1, jobId: undefined },
+        { key: 'main/N__A#1~2', visit: 1, jobId: undefined },
+      ]);
+      expect(walk.command).toMatchObject({ do: 'ask', halt: { reason: 'host_lost', visit: 1 } });
+      walk.takeAnswer({ verb: 'abort', at: AT });
+      expect(walk.command).toMatchObject({ do: 'end', end: { spent: { tokens: 10 } } });
+    },
+  );
+
   const gates = simple({
     T: block(['FAILURE>JUMP:N__F', END], { worker: 'Internal:TestRunner' }),
     F: block(['SUCCESS>JUMP:N__T']),

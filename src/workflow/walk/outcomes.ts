@@ -16,7 +16,7 @@ export type Command =
   | { do: 'end'; end: BranchEnd };
 
 export interface VisitOrder {
-  /** `<branch>/<block>#<visit>`, and `~<part>` after a rate limit. */
+  /** `<branch>/<block>#<visit>`, and `~<part>` after a rate limit or the loss of its host. */
   key: string;
   block: string;
   visit: number;
@@ -96,7 +96,13 @@ interface VisitFacts {
 }
 
 /** Why a visit did not finish although nothing crashed; the reason of the halt. */
-export type StopReason = 'job_stale' | 'job_killed' | 'context_unavailable';
+export type StopReason =
+  | 'job_stale'
+  | 'job_killed'
+  | 'context_unavailable'
+  | 'host_lost'
+  | 'nothing_promoted'
+  | 'remote_unavailable';
 
 export type VisitOutcome = VisitFacts &
   (
@@ -105,6 +111,8 @@ export type VisitOutcome = VisitFacts &
     /** A budget ended it in the middle. */
     | { kind: 'interrupted'; what: string }
     | { kind: 'parked'; message: string; resumeAt?: string }
+    /** Its agent worked on a host that has lost the run. */
+    | { kind: 'lost'; message: string }
     | { kind: 'stopped'; reason: StopReason; message: string }
   );
 

@@ -1,7 +1,7 @@
 import type { BlockStatus, Gate, GateView, LogEntry, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
 import { blockIn, FAILURE, gateOf, parseWorker } from '../language/names.ts';
 import { viewSegment } from '../memory/segment.ts';
-import { accountOf, sumAmounts } from './amounts.ts';
+import { accountIn, sumAmounts } from './amounts.ts';
 import type { Position, VisitOrder, VisitOutcome } from './outcomes.ts';
 
 const FAILED = new Set<string>([FAILURE, 'SIGNAL:VALIDATION_FAIL', 'SIGNAL:NO_CHANGES']);
@@ -51,7 +51,7 @@ export class VisitLog {
     if (gate) entry.exit = { code: gate.code, timedOut: gate.timedOut };
     this.#enter(at);
     this.#write(at, entry);
-    if (spent) this.#spent.set(accountOf(order.key), spent);
+    if (spent) this.#spent.set(accountIn(order, outcome), spent);
     if (warned) this.warned.push(...warned);
     this.filesWritten += outcome.filesWritten ?? 0;
     this.linesWritten += outcome.linesWritten ?? 0;

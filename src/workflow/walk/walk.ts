@@ -3,7 +3,7 @@ import type { Action } from '../language/action.ts';
 import type { Scope } from '../language/guard.ts';
 import { type EngineSignal, SUCCESS } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
-import { accountOf, sumAmounts } from './amounts.ts';
+import { accountIn, sumAmounts } from './amounts.ts';
 import { haltWords, shortName } from './halt-words.ts';
 import { Memory, type Seen } from './memory.ts';
 import type {
@@ -46,6 +46,8 @@ const EVERY_VERB: HaltVerb[] = ['resume', 'retry', 'skip', 'abort'];
  * has no effects, so engine, replay and view go the same way.
  */
 export class Walk {
+  /** The commit that the next block begins with; undefined before the first that writes. */
+  checkpoint: string | undefined;
   readonly #rules: Rules;
   readonly #start: BranchStart;
   readonly #log: VisitLog | undefined;
@@ -59,6 +61,8 @@ export class Walk {
   #at: string;
   #stepping: boolean;
   #tree: string | null;
+  /** Visits whose host was lost, and which were begun once more. */
+  readonly #lost = new Set<string>();
   #lastSignal: string | null = null;
   #exhausted: string | undefined;
   #resume: Resume | undefined;
@@ -133,10 +137,12 @@ export class Walk {
     this.#memory.add(...outcome.segments);
     for (const id of outcome.applied ?? []) this.#applied.add(id);
     this.#tree = outcome.tree ?? this.#tree;
+    this.checkpoint = outcome.checkpoint ?? this.checkpoint;
     this.#stepping = outcome.stepping ?? this.#stepping;
     this.#exhausted = outcome.exhausted;
-    if (outcome.spent) this.#spent.set(accountOf(order.key), outcome.spent);
-    if (outcome.kind !== 'parked') this.#limits.count(order);
+    if (outcome.spent) this.#spent.set(accountIn(order, outcome), outcome.spent);
+    const isAgain = outcome.kind === 'lost' && !this.#lost.has(visitOf(order));
+    if (outcome.kind !== 'parked' && !isAgain) this.#limits.count(order);
     this.#command = this.#after(order, outcome);
   }
 
@@ -216,6 +222,8 @@ export class Walk {
         return this.#halt('worker_crashed', { ...about, message: outcome.message, excerpt: outcome.stack });
       case 'stopped':
         return this.#halt(outcome.reason, { ...about, message: outcome.message });
+      case 'lost':
+        return this.#again({ block, visit }, { part, message: outcome.message });
       case 'interrupted':
         this.#lastSignal = null;
         return this.#raiseExhausted(visit) ?? this.#haltSpent({ block, visit }, outcome.what);
@@ -225,6 +233,14 @@ export class Walk {
         return this.#halt('rate_limit', { visit, message, resume, ...(resumeAt !== undefined && { resumeAt }) });
       }
     }
+  }
+
+  /** Once more for each visit: what loses host after host is for a person. */
+  #again(at: Place, { part, message }: { part: number; message: string }): Command {
+    const resume = () => this.#enterAnyway(at.block);
+    if (this.#lost.has(visitOf(at))) return this.#halt('host_lost', { visit: at.visit, message, resume });
+    this.#lost.add(visitOf(at));
+    return this.#visit(at, { part: part + 1 });
   }
 
   #haltSpent(at: Place, what: string): Command {
@@ -471,6 +487,8 @@ export class Walk {
     return this.#rules.manifest.nodes[target]?.entry_block ?? target;
   }
 }
+
+const visitOf = ({ block, visit }: Place) => `${block}#${visit}`;
 
 interface Move {
   at: Place;

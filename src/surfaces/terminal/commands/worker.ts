@@ -14,6 +14,7 @@ interface WorkerOptions extends DatabaseOptions {
   slots?: number;
   label?: string[];
   repoCache?: string;
+  hub?: string;
 }
 
 const WORKER = fileURLToPath(new URL('../../../programs/worker/worker.ts', import.meta.url));
@@ -60,14 +61,25 @@ export const installWorker: Command<WorkerOptions & { print?: true }> = async (c
 };
 
 /** As the worker itself reads them. */
-function workerArgs({ host, slots, label = [], repoCache }: WorkerOptions): string[] {
+function workerArgs({ host, slots, label = [], repoCache, hub }: WorkerOptions): string[] {
   return [
     ...(host === undefined ? [] : ['--host', host]),
     ...label.flatMap((each) => ['--label', each]),
     ...(slots === undefined ? [] : ['--slots', String(slots)]),
+    ...(hub === undefined ? [] : ['--hub', checkedHub(hub)]),
     ...(repoCache === undefined ? [] : ['--repo-cache', repoCache]),
   ];
 }
+
+/** A token goes there with each push. */
+function checkedHub(text: string): string {
+  const url = URL.parse(text);
+  const isOpen = url?.protocol === 'http:' && !LOOPBACK.has(url.hostname);
+  if (url && !isOpen && /^https?:$/.test(url.protocol)) return text;
+  throw new ReefError('bad_request', `--hub: ${text} is no https address, nor one of this machine`);
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 export const drain: Command<DatabaseOptions> = async (cli, [host = ''], named) => {
   const left = await audited(cli, { ...named, operation: 'drain', target: host }, (database) =>

@@ -65,6 +65,7 @@ function workerOptions(command: Command): Command {
     .option('--host <id>', 'what the fleet calls this machine (default: its name)')
     .option('--slots <n>', 'how many runs at once (default 4)', wholeNumber)
     .option('--label <label>', 'what runs may need, such as os=linux; may be repeated', collect)
+    .option('--hub <address>', 'where `reef serve --database-url` is: runs may move there from a host that is lost')
     .option('--repo-cache <folder>', 'where repositories and their homes lie');
 }
 
