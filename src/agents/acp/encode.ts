@@ -1,7 +1,7 @@
 import { parseJson } from '../../base/safe-json.ts';
 import type { Answer, Encoded, Json, Outgoing } from '../adapter.ts';
-import { toFormReply } from './elicitation.ts';
-import { elicitationSchema, envelopeSchema, permissionSchema, rpc, type WireId } from './messages.ts';
+import { elicitationSchema, toFormReply } from '../elicitation.ts';
+import { envelopeSchema, permissionSchema, rpc, type WireId } from './messages.ts';
 import { cancelled } from './requests.ts';
 import type { AcpState } from './state.ts';
 

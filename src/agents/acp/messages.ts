@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Json } from '../adapter.ts';
-import { formField } from '../form-field.ts';
 
 /**
  * The parts of ACP v1 messages that Reef reads. Everything else is tolerated and dropped: agents add fields at will, and
@@ -94,17 +93,6 @@ export const permissionSchema = z.object({
   toolCall: toolCallSchema,
   options: z.array(z.object({ optionId: z.string(), kind: z.string() })),
 });
-
-export const elicitationSchema = z.object({
-  mode: z.string(),
-  message: z.string(),
-  toolCallId: text,
-  url: text,
-  requestedSchema: z
-    .object({ properties: z.record(z.string(), formField).nullish(), required: z.array(z.string()).nullish() })
-    .nullish(),
-});
-export type Elicitation = z.infer<typeof elicitationSchema>;
 
 export const cancelRequestSchema = z.object({ requestId: z.union([z.string(), z.number()]) });
 

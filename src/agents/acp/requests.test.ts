@@ -207,11 +207,11 @@ describe('a form', () => {
       name: { type: 'string' },
     });
     expect(asked?.map(({ kind, question, multi, freeText }) => [kind, question, multi, freeText])).toEqual([
-      ['choice', 'Where to?', false, false],
-      ['choice', 'parts', true, false],
-      ['choice', 'Sure', false, false],
-      ['text', 'How many', undefined, true],
-      ['text', 'name', undefined, true],
+      ['choice', 'Which database?\nWhere to?', false, false],
+      ['choice', 'Which database?\nparts', true, false],
+      ['choice', 'Which database?\nSure', false, false],
+      ['text', 'Which database?\nHow many', undefined, true],
+      ['text', 'Which database?\nname', undefined, true],
     ]);
     const [db, parts, sure] = [chosen(['pg']), chosen(['a', 'b']), chosen(['true'])];
     const text = (value: string): Answer => ({ kind: 'text', text: value });

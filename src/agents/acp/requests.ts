@@ -1,8 +1,8 @@
 import { defined } from '../../base/defined.ts';
 import type { AskedQuestion, Json } from '../adapter.ts';
 import { badLine, warning } from '../adapter-effects.ts';
-import { toQuestions } from './elicitation.ts';
-import { cancelRequestSchema, elicitationSchema, permissionSchema, rpc, type WireId } from './messages.ts';
+import { elicitationSchema, toQuestions } from '../elicitation.ts';
+import { cancelRequestSchema, permissionSchema, rpc, type WireId } from './messages.ts';
 import { acknowledge, type Draft, endMessage } from './state.ts';
 import { noteTool } from './tools.ts';
 

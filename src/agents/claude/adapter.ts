@@ -1,5 +1,6 @@
 import type { Adapter, AgentLine, Effect } from '../adapter.ts';
 import { badLine, warning } from '../adapter-effects.ts';
+import { toQuestions } from '../elicitation.ts';
 import { resumeTime } from '../provider-answer.ts';
 import { command, description, terminal } from './command.ts';
 import { encode } from './encode.ts';
@@ -11,6 +12,7 @@ import {
   cancelLine,
   controlRequestLine,
   controlResponseLine,
+  elicitation,
   lifecycleLine,
   rateLimitLine,
   resultLine,
@@ -75,6 +77,10 @@ const readRateLimit = reader('a rate limit', rateLimitLine, ({ state }, { rate_l
 });
 
 const readControlRequest = reader('a request', controlRequestLine, (draft, { request_id, request }) => {
+  if (request.subtype === 'elicitation') {
+    readForm(draft, request_id, request);
+    return;
+  }
   if (request.subtype !== 'can_use_tool') {
     draft.effects.push({ do: 'unknown', name: `control_request/${request.subtype}` });
     refuse(draft, request_id, `Unsupported control request subtype: ${request.subtype}`);
@@ -95,6 +101,18 @@ const readControlRequest = reader('a request', controlRequestLine, (draft, { req
   effects.push({ do: 'ask', requestId, questions: questionsOf(wish, { plan, reads }) });
   if (tool.startsWith('mcp__') && !isOwnTool(tool) && reads === undefined) askForHints(draft);
 });
+
+/** An MCP server asks a person something through Claude. */
+function readForm(draft: Draft, request_id: string | number, request: unknown): void {
+  const asked = fitting(draft, 'a form', elicitation, request);
+  if (!asked) {
+    refuse(draft, request_id, 'This form could not be read');
+    return;
+  }
+  const requestId = JSON.stringify(request_id);
+  draft.state.asked = remember(draft.state.asked, { requestId, toolUse: null, isAnswered: false });
+  draft.effects.push({ do: 'ask', requestId, questions: toQuestions(asked) });
+}
 
 /** Answered at once, so that Claude never waits for what nobody will answer. */
 function refuse(draft: Draft, request_id: string | number, error: string): void {

@@ -1,8 +1,10 @@
 import { parseJson } from '../../base/safe-json.ts';
 import type { Answer, Encoded, Json, Outgoing } from '../adapter.ts';
+import { toFormReply } from '../elicitation.ts';
 import { ASK_TOOL } from './question.ts';
-import { controlRequestLine, questionsInput, type ToolRequest, toolRequest } from './schema.ts';
+import { controlRequestLine, elicitation, questionsInput, type ToolRequest, toolRequest } from './schema.ts';
 import { type ClaudeState, remember } from './state.ts';
+import { fieldOf } from './tools.ts';
 
 const WAITING = 64;
 const DENIED = 'The user does not allow this.';
@@ -36,10 +38,13 @@ function requestLine(request_id: string, request: Json): string {
 }
 
 function encodeAnswer(state: ClaudeState, { requestId, requestLine: line, answers }: AnswerOut): Encoded<ClaudeState> {
-  const asked = readRequest(line);
-  if (asked === undefined) return { refuse: 'bad_line', message: `the request ${requestId} cannot be read again` };
-  const response = reply(asked.request, answers, state.echoes);
-  const success = { subtype: 'success', request_id: asked.id, response };
+  const envelope = readEnvelope(line);
+  const request = replyTo(envelope?.request, answers, state.echoes);
+  if (envelope === undefined || request === undefined) {
+    return { refuse: 'bad_line', message: `the request ${requestId} cannot be read again` };
+  }
+  if ('bad' in request) return { refuse: 'bad_option', message: request.bad };
+  const success = { subtype: 'success', request_id: envelope.request_id, response: request.response };
   const taken = state.asked.map((open) => (open.requestId === requestId ? { ...open, isAnswered: true } : open));
   return {
     state: { ...state, asked: taken },
@@ -47,11 +52,24 @@ function encodeAnswer(state: ClaudeState, { requestId, requestLine: line, answer
   };
 }
 
-function readRequest(line: string): { id: string | number; request: ToolRequest } | undefined {
+function readEnvelope(line: string) {
   const json = parseJson(line);
-  const envelope = controlRequestLine.safeParse(json.ok ? json.value : undefined);
-  const request = toolRequest.safeParse(envelope.data?.request);
-  return envelope.success && request.success ? { id: envelope.data.request_id, request: request.data } : undefined;
+  return controlRequestLine.safeParse(json.ok ? json.value : undefined).data;
+}
+
+/** Undefined for a request that cannot be read. */
+function replyTo(
+  request: unknown,
+  answers: Answer[],
+  echoes: boolean,
+): { response: unknown } | { bad: string } | undefined {
+  if (fieldOf(request, 'subtype') !== 'elicitation') {
+    const { data: wish } = toolRequest.safeParse(request);
+    return wish && { response: reply(wish, answers, echoes) };
+  }
+  const { data: asked } = elicitation.safeParse(request);
+  const filled = asked && toFormReply(asked, answers);
+  return filled && 'result' in filled ? { response: filled.result } : filled;
 }
 
 /** Reef keeps saved grants; Claude gets a single allow. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formSchema } from '../elicitation.ts';
 
 /** Ids are kept in the state, so they are bounded and need no escape; every id Claude was seen to make is far shorter. */
 const id = z.string().regex(/^[!#-[\]-~]{1,128}$/);
@@ -141,6 +142,11 @@ export const rateLimitLine = z.object({
 const wireId = z.union([id, z.number()]);
 
 export const controlRequestLine = z.object({ request_id: wireId, request: z.looseObject({ subtype: text }) });
+
+/** What an MCP server asks a person. */
+export const elicitation = z
+  .object({ message: text, mode: z.enum(['form', 'url']).default('form'), url: told, requested_schema: formSchema })
+  .transform(({ requested_schema: requestedSchema, ...asked }) => ({ ...asked, requestedSchema }));
 
 export const cancelLine = z.object({ request_id: wireId });
 

@@ -1,8 +1,24 @@
-import { defined } from '../../base/defined.ts';
-import type { Field } from '../../protocol/jobs.ts';
-import type { Answer, AskedQuestion, Json } from '../adapter.ts';
-import { choicesOf, type FormField, fieldOf, fieldValue } from '../form-field.ts';
-import type { Elicitation } from './messages.ts';
+import { z } from 'zod';
+import { defined } from '../base/defined.ts';
+import type { Field } from '../protocol/jobs.ts';
+import type { Answer, AskedQuestion, Json } from './adapter.ts';
+import { choicesOf, type FormField, fieldOf, fieldValue, formField } from './form-field.ts';
+
+/** What an MCP server asks a person through an agent. */
+const text = z.string().nullish();
+
+export const formSchema = z
+  .object({ properties: z.record(z.string(), formField).nullish(), required: z.array(z.string()).nullish() })
+  .nullish();
+
+export const elicitationSchema = z.object({
+  mode: z.string(),
+  message: z.string(),
+  toolCallId: text,
+  url: text,
+  requestedSchema: formSchema,
+});
+export type Elicitation = z.infer<typeof elicitationSchema>;
 
 const CONFIRMATION = [
   { id: 'accept', label: 'Accept' },
@@ -17,7 +33,8 @@ export function toQuestions(asked: Elicitation): AskedQuestion[] {
   const fields = fieldsOf(asked);
   if (fields.length === 0) return [{ kind: 'choice', question: asked.message, choices: CONFIRMATION }];
   return fields.map(({ name, property, custom, field }) => {
-    const question = fields.length === 1 ? asked.message : (property.description ?? property.title ?? name);
+    const question =
+      fields.length === 1 ? asked.message : `${asked.message}\n${property.description ?? property.title ?? name}`;
     const about = { question, ...defined({ header: property.title || undefined, field }) };
     const choices = choicesOf(property);
     if (!choices) return { kind: 'text', ...about, freeText: true };
