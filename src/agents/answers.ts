@@ -81,14 +81,23 @@ function toChoice(request: SendRequest, question: Question): Answer {
   return { kind: 'choice', labels: chosen.map((c) => c.label), ids: chosen.map((c) => c.id), ...text };
 }
 
-/** By exact label, then by id, then by the number that people type. */
-function findChoice(choices: NonNullable<Question['choices']>, option: string) {
-  const byName = choices.find((c) => c.label === option) ?? choices.find((c) => c.id === option);
+type Choices = NonNullable<Question['choices']>;
+
+/** By label, then by id, then by the number that people type. */
+function findChoice(choices: Choices, option: string) {
+  const byName = byLabel(choices, option) ?? choices.find((c) => c.id === option);
   return byName ?? (/^\d{1,3}$/.test(option) ? choices[Number(option) - 1] : undefined);
 }
 
+/** People type small letters: they will do where they mean one label alone. */
+function byLabel(choices: Choices, typed: string) {
+  const exact = choices.find(({ label }) => label === typed);
+  const alike = choices.filter(({ label }) => label.toLowerCase() === typed.trim().toLowerCase());
+  return exact ?? (alike.length === 1 ? alike[0] : undefined);
+}
+
 function toText(text: string, question: Question): Answer {
-  const label = question.choices?.find((choice) => choice.label === text);
+  const label = byLabel(question.choices ?? [], text);
   if (label) return { kind: 'choice', labels: [label.label], ids: [label.id] };
   const isLeftOut = question.field !== undefined && !question.field.required && text.trim() === '';
   if (isLeftOut && question.kind === 'choice') return { kind: 'choice', labels: [], ids: [] };

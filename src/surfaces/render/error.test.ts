@@ -15,6 +15,7 @@ verifies('U-03').test('an error names its code, what happened, what belongs to i
       log: 'one\ntwo\n',
       count: 2,
       fields: ['x'],
+      options: ['the message lists them'],
     },
   });
   expect(renderError(error.toBody(), style)).toBe(

@@ -13,7 +13,7 @@ export function renderError({ error }: ErrorBody, { paint }: Style): string {
 
 function detail(key: string, value: unknown): string[] {
   // The message has them already.
-  if (key === 'fields' || key === 'problems') return [];
+  if (['fields', 'problems', 'options'].includes(key)) return [];
   const name = printable(key);
   const lines = (Array.isArray(value) ? value : [value]).flatMap(linesOf);
   return lines.length === 1 ? [`${name}: ${lines[0]}`] : [`${name}:`, ...lines.map((line) => `  ${line}`)];

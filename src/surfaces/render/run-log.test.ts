@@ -16,11 +16,15 @@ const visited = (block: string, status: LogEntry['status'], text: string): LogEn
   segments: text === '' ? [] : [{ id: 's', type: 'TEST_RESULT', timestamp: '', bytes: text.length, head: text }],
 });
 
-async function told(executionLog: RunView['executionLog'], gates: Partial<RunView['gates'][number]>[]) {
+async function told(
+  executionLog: RunView['executionLog'],
+  gates: Partial<RunView['gates'][number]>[],
+  read: () => Promise<OperationOutput<'output'>> = () => Promise.reject(new Error('no agent worked')),
+) {
   const view = { runId: 'r1', executionLog, gates, events: [], halts: [] } as unknown as RunView;
   const log = new RunLog({
     style: createStyle({ colour: false, width: 100, now: new Date(0) }),
-    read: () => Promise.reject(new Error('no agent worked')),
+    read,
   });
   const status = { runs: [{ runId: 'r1', path: null }], view } as unknown as OperationOutput<'run_status'>;
   const lines: string[] = [];
@@ -47,4 +51,30 @@ test('a gate without a command is no failure', async () => {
     { gate: 'lint', block: 'Main__Lint', visit: 1, result: 'not_run' },
   ]);
   expect(lines).toEqual(['▶ Lint', '– Lint  not configured']);
+});
+
+test('what an agent came to is said in words', async () => {
+  const ended = (signal: string): LogEntry => ({ ...visited('Main__Code', 'failed', ''), signal });
+  const last = async (signal: string) => (await told({ 'Main__Code#1': ended(signal) }, [])).at(-1);
+  expect([await last('SIGNAL:VALIDATION_FAIL'), await last('SIGNAL:NO_CHANGES')]).toEqual([
+    '✘ Code  its answer could not be used',
+    '✘ Code  no changes',
+  ]);
+});
+
+test('files are named without the folder of the worktree, also once that is gone', async () => {
+  const about = { agentId: 'j1', timestamp: '2026-01-01T00:00:00Z' };
+  const started = { agent: 'codex', mode: 'headless', cwd: '/data/w1', sandbox: 'bubblewrap', resumed: false };
+  const call = { id: 't', name: 'apply_patch', tool: 'edit', title: 'Edit /data/w1/test/a.js', input: {} };
+  const events = [
+    { seq: 1, type: 'started', payload: started, ...about },
+    { seq: 2, type: 'tool_call', payload: call, ...about },
+  ];
+  const page = { events, truncated: false, nextCursor: '2' } as unknown as OperationOutput<'output'>;
+  const entry = { ...visited('Main__Code', 'complete', ''), signal: 'SIGNAL:SUCCESS', jobId: 'j1' };
+  const lines = await told({ 'Main__Code#1': entry }, [], () => Promise.resolve(page));
+  expect(lines.slice(1, 3).map((line) => line.trim())).toEqual([
+    '▶ codex started in its worktree, in a sandbox',
+    '→ Edit test/a.js',
+  ]);
 });

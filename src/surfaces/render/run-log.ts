@@ -79,6 +79,8 @@ export class RunLog {
       const page = await read(jobId, this.#cursors.get(jobId));
       this.#cursors.set(jobId, page.nextCursor);
       for (const event of withoutSettled(page.events)) {
+        // A worktree that is gone has no path any more; the agent was started in it.
+        if (event.type === 'started') this.#path ??= String(event.payload.cwd);
         const line = eventLine(event, this.#last.get(jobId));
         this.#last.set(jobId, event);
         if (line) yield INDENT + style.paint(line.colour ?? 'dim', oneLine(this.#inWorktree(line.text), room));
@@ -94,10 +96,16 @@ function withoutSettled(events: readonly LoggedEvent[]): LoggedEvent[] {
   return events.filter(({ payload }) => payload.questionId === undefined || !settled.includes(payload.questionId));
 }
 
+/** A signal as a person says it. */
+function saidWord(signal: string): string {
+  const name = signal.replace(/^SIGNAL:/, '');
+  return name === 'VALIDATION_FAIL' ? 'its answer could not be used' : name.toLowerCase().replaceAll('_', ' ');
+}
+
 function* ending(entry: LogEntry, view: RunView | null, style: Style): Generator<string> {
   const { block, visit, signal, status, spent, segments } = entry;
   const seconds = spent && spent.seconds > 0 ? `, ${spent.seconds.toFixed(1)} s` : '';
-  const word = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
+  const word = signal === undefined ? status : saidWord(signal);
   const judged = view?.gates.filter((each) => each.block === block && each.visit === visit) ?? [];
   const isUnset = judged.length > 0 && judged.every(({ result }) => result === 'not_run');
   const mark = isUnset ? style.paint('dim', '–') : markOf(status, style);

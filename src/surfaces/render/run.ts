@@ -27,13 +27,15 @@ export function runTable(runs: readonly RunSummary[], style: Style): string {
     { text: short(run.runId) },
     { text: statusWords(run), paint: (plain) => style.paint(COLOURS[run.status], plain) },
     { text: run.block ? `${run.block}#${run.visit}` : '' },
-    { text: ageOf(run, style.now) },
+    { text: run.endedAt === undefined ? lasted(run, style.now) : `${sinceEnd(run.endedAt, style.now)} ago` },
     { text: run.task },
   ]);
   return table([heading(['RUN', 'STATUS', 'BLOCK', 'AGE', 'TASK'], style), ...rows], style.width);
 }
 
-function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
+const sinceEnd = (endedAt: string, now: Date) => duration(now.getTime() - Date.parse(endedAt));
+
+function lasted({ createdAt, endedAt }: RunSummary, now: Date): string {
   return duration((endedAt === undefined ? now.getTime() : Date.parse(endedAt)) - Date.parse(createdAt));
 }
 
@@ -44,7 +46,7 @@ export function runOutcome(run: RunSummary, view: RunView | null, style: Style):
   const why = run.because === undefined || isShownBelow ? '' : `: ${printable(run.because)}`;
   const words = [statusWords(run), ...(run.merge ? [MERGE_WORDS[run.merge]] : [])].join(', ');
   return [
-    `${style.paint(colour, words)}, after ${ageOf(run, style.now)}${why}`,
+    `${style.paint(colour, words)}, after ${lasted(run, style.now)}${why}`,
     ...(run.notes ?? []).map(printable),
     ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
     ...nextOf(run, view),
@@ -97,7 +99,7 @@ export function runDetails(run: RunSummary, view: RunView | null, style: Style):
       : [`${style.paint('dim', name.padEnd(9))} ${oneLine(value, Math.max(20, style.width - 10))}`];
   return [
     ...line('run', run.runId),
-    ...line('status', `${statusWords(run)}, ${ageOf(run, style.now)}`),
+    ...line('status', `${statusWords(run)}, ${lasted(run, style.now)}`),
     ...line('task', run.task),
     ...line('worktree', `${run.worktree}${run.path === null ? '' : `  ${run.path}`}`),
     ...line('because', run.because),

@@ -72,7 +72,13 @@ export const findPython: FindToolchain = async ({ names, read }) => {
       ...when(has('ruff'), { lint: suggest('the project names ruff', ...runner, 'ruff', 'check', '--no-cache', '.') }),
       ...when(!has('ruff') && has('flake8'), { lint: suggest('the project names flake8', ...runner, 'flake8') }),
       ...when(has('mypy'), {
-        build: suggest('the project names mypy', ...runner, 'mypy', '--cache-dir=/dev/null', '.'),
+        build: suggest(
+          'the project names mypy',
+          ...runner,
+          'mypy',
+          '--cache-dir=/dev/null',
+          ...(namesForMypy(text) ? [] : ['.']),
+        ),
       }),
       ...(test && { test }),
     },
@@ -81,6 +87,12 @@ export const findPython: FindToolchain = async ({ names, read }) => {
     ...(setup && { setup }),
   };
 };
+
+/** What is given on the command line would be checked instead of what its settings name. */
+function namesForMypy(text: string): boolean {
+  const section = text.split(/^\[/m).find((part) => /^(?:tool\.)?mypy\]/.test(part));
+  return /^(?:files|packages|modules)\s*=/m.test(section ?? '');
+}
 
 /** The project's own program for its tests. It imports from the worktree, also where the project is installed. */
 async function ownTests({ names, read }: ProjectFolder, python: string[]): Promise<Suggestion | undefined> {

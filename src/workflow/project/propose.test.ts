@@ -138,6 +138,16 @@ const cases: [what: string, files: Record<string, string>, is: Record<string, st
     },
   ],
   [
+    'mypy with settings that say what to check',
+    { 'pyproject.toml': '[tool.mypy]\npython_version = "3.10"\nfiles = ["src"]\nstrict = true\n\n[tool.other]\n' },
+    { toolchains: ['Python'], build: 'mypy --cache-dir=/dev/null', leaves: ['__pycache__'] },
+  ],
+  [
+    'files of another tool are not those of mypy',
+    { 'pyproject.toml': '[tool.mypy]\nstrict = true\n\n[tool.other]\nfiles = ["src"]\n' },
+    { toolchains: ['Python'], build: 'mypy --cache-dir=/dev/null .', leaves: ['__pycache__'] },
+  ],
+  [
     'Python with nothing but its own tests',
     { 'setup.py': '', 'test_it.py': '' },
     { toolchains: ['Python'], test: 'python3 -B -m unittest discover', leaves: ['__pycache__'] },

@@ -33,10 +33,10 @@ verifies('T-47', 'Q-52').test('prune shows first, removes on demand, and never r
   const outcome = (entries: typeof shown.entries) =>
     Object.fromEntries(entries.map(({ target, outcome, refusal }) => [target, [outcome, refusal?.why]]));
   const refusals = {
-    [live.path]: ['refused', 'it is running'],
+    [live.path]: ['refused', `nobody has merged or discarded it: reef accept ${live.id}, reef discard ${live.id}`],
     [`refs/reef/held/${held.id}`]: ['refused', 'it is held'],
     [join(folder, 'ahead')]: ['refused', 'it has commits that are not merged'],
-    [join(folder, 'dirty')]: ['refused', 'it has 1 changes that are not committed'],
+    [join(folder, 'dirty')]: ['refused', 'it has changes that are not committed, in 1 file'],
   };
   expect(outcome(shown.entries)).toEqual({
     ...refusals,

@@ -44,7 +44,10 @@ export async function retryLeftovers(deps: Deps): Promise<void> {
 }
 
 async function inUse(deps: Deps, row: StoredWorktree): Promise<PruneEntry> {
-  const reason = `it is ${row.status}`;
+  const isOver = row.status === 'running' && !deps.records.atWork().has(row.id);
+  const reason = isOver
+    ? `nobody has merged or discarded it: reef accept ${row.id}, reef discard ${row.id}`
+    : `it is ${row.status}`;
   const target = row.path ?? refs.held(row.id);
   const since = Date.parse(row.createdAt);
   return refused(await entryOf(deps, { target, worktreeId: row.id, reason, since }), reason);
@@ -81,7 +84,8 @@ async function whyWork(
   worktreeId: string | null,
 ): Promise<string | undefined> {
   const dirty = await readStatus(git, worktree);
-  if (dirty.length > 0) return `it has ${dirty.length} changes that are not committed`;
+  if (dirty.length > 0)
+    return `it has changes that are not committed, in ${dirty.length} file${dirty.length === 1 ? '' : 's'}`;
   const pids = await processesInside(worktree.toplevel);
   if (pids.length > 0) return `processes work in it: ${pids.join(', ')}`;
   const { commit: head } = await readHead(git, worktree);

@@ -190,6 +190,14 @@ verifies('T-32').test('an untracked or ignored file in the way is not overwritte
   expect([waiting?.files, textOf(checkout, '.env'), usersOwn(checkout)]).toEqual([['.env'], 'MY=secret\n', before]);
 });
 
+verifies('J-06').test('a worktree that brings nothing is told so, and no gate is asked about it', async () => {
+  const world = await makeWorld(files);
+  const work = await world.start('task');
+  const before = world.plain('rev-parse', 'main');
+  const noted = ['there was nothing to merge: the branch has all of it already'];
+  expect(await world.manager.accept(work.id)).toEqual({ status: 'merged', commit: before, noted });
+});
+
 verifies('T-32').test('a target that is checked out nowhere moves by compare-and-set', async () => {
   const world = await makeWorld(files);
   const { manager, plain, edit, write, checkout } = world;

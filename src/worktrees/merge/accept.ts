@@ -20,6 +20,9 @@ type Options = ReturnType<typeof acceptOptionsSchema.parse>;
 /** How often somebody else may move the target while we merge. */
 const MOST_MOVES = 5;
 
+/** The first note of a merge that brought nothing: no gate has to judge it. */
+const NOTHING_NEW = 'there was nothing to merge: the branch has all of it already';
+
 /**
  * Merges a worktree into its target, one merge at a time per target. Until the target moves, only Reef's own refs change,
  * so a failure leaves the worktree running.
@@ -99,7 +102,10 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
   refuseOthers(id, tip.tree, options);
   const merged = await commitMerge(deps, worktree, { row, strategy: options.strategy, onto, tip, message, signature });
   await deps.at('accept.committed');
-  const noted = await judge(deps, { row, worktree, onto, tip, merged, target, yes: options.yes });
+  const noted =
+    merged.commit === onto
+      ? [NOTHING_NEW]
+      : await judge(deps, { row, worktree, onto, tip, merged, target, yes: options.yes });
   const intent = { kind: 'accept', by: deps.self, commit: merged.commit, target, stamp, head: tip.head } as const;
   records.move(id, ['accepting'], (now) => ({ ...now, intent }));
   await deps.at('accept.recorded');
