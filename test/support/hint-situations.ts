@@ -75,6 +75,7 @@ export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   ...{ run_poisoned: FLEET, nothing_promoted: FLEET, remote_unavailable: FLEET, person_not_found: FLEET },
   ...{ token_not_found: FLEET, repository_not_found: FLEET },
   manifest_not_found: 'the repository has a workflow file; the file is written by test/e2e/dry-run.test.ts',
+  systemd_missing: 'it takes a machine without systemd; the commands of a fleet are typed by its tests',
   reef_not_there: 'it takes another machine: test/e2e/remote-home.test.ts',
   ...{ agent_not_logged_in: AGENT, budget_exhausted: AGENT },
   queue_full: 'it takes a thousand jobs: test/e2e/full-queue.test.ts meets it, and ends one by the operation',
