@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { askHost, commandResult } from '../../src/fleet/store/commands.ts';
 import type { FleetQuestion } from '../../src/fleet/store/inbox.ts';
 import { hasPostgres, NO_POSTGRES, postgresOfFile } from '../support/postgres.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verifies } from '../support/verifies.ts';
 import { until } from '../support/wait.ts';
 import { FleetRig } from './fleet-rig.ts';
@@ -16,12 +19,23 @@ beforeAll(async () => {
 });
 afterAll(() => rig?.close());
 
-verifies('F-39', 'F-36', 'F-46', 'F-50')
+/** Programs of other makers as a host may have them: one that answers and one that does not start. */
+function agentsOnPath(): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'codex'), '#!/bin/sh\necho codex-cli 9.9.9\n', { mode: 0o755 });
+  writeFileSync(join(folder, 'opencode'), '#!/nonexistent\n', { mode: 0o755 });
+  return folder;
+}
+
+verifies('F-39', 'F-36', 'F-44', 'F-46', 'F-50')
   .needs(hasPostgres, NO_POSTGRES)
   .test(
     'an agent of a worker asks the one inbox, the first answer reaches it, and all that happened is in the fleet',
     async () => {
-      await rig.worker('one');
+      await rig.worker('one', { env: { PATH: `${agentsOnPath()}:${process.env.PATH}`, OPENAI_API_KEY: 'sk-x' } });
+      const [host] = (await rig.reef('fleet', 'hosts')).hosts;
+      expect(host.labels).toEqual(expect.arrayContaining(['agent=codex', 'agent=codex@9.9.9']));
+      expect(host.labels.join()).not.toContain('agent=opencode'); // it is there and does not start
       const ask = { ask: { question: 'Which shelf?', options: ['upper', 'lower'] } };
       const steps = byBlock({ Feature_Implement__GenerateCode: [ask, ...WRITES_IT_RIGHT] });
       const start = (...more: string[]) =>
@@ -29,6 +43,7 @@ verifies('F-39', 'F-36', 'F-46', 'F-50')
       expect(await start('--need', 'os=plan9')).toMatchObject({
         error: { code: 'no_host_fits', message: 'No host has os=plan9' },
       });
+      expect(await start('--agent', 'opencode')).toMatchObject({ error: { message: 'No host has agent=opencode' } });
       const { id: run } = await start('--workflow', 'test-fix', '--agent', rig.script('asks', steps));
       const question = await until('the question is in the inbox', async () => {
         const { questions } = (await rig.reef('fleet', 'inbox')) as { questions: FleetQuestion[] };

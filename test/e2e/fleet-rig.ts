@@ -143,7 +143,10 @@ export class FleetRig {
   }
 
   /** `reef worker`, which is ready when its host beats. */
-  async worker(host: string, options: { args?: string[]; timings?: string; url?: string } = {}): Promise<ChildProcess> {
+  async worker(
+    host: string,
+    options: { args?: string[]; timings?: string; url?: string; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<ChildProcess> {
     const place = join(this.root, host);
     mkdirSync(join(place, 'config/reef'), { recursive: true });
     const config = {
@@ -158,6 +161,7 @@ export class FleetRig {
         ...this.#envOf(host),
         REEF_DATABASE_URL: options.url ?? this.url,
         REEF_FLEET_TIMINGS: options.timings ?? 'beat=200,ttl=3000,look=500,park=600000',
+        ...options.env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,

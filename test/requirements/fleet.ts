@@ -45,7 +45,7 @@ export const fleet = page('fleet', {
   'F-41': { from: '+', says: 'budgets are checked where usage is recorded', status: 'done' },
   'F-42': { from: '+', says: 'secrets in argv and plain remote connections are refused', status: 'done' },
   'F-43': { from: '+', says: 'one mirror per repository, trust given once', status: 'todo', because: 'a host clones what it needs and trust is kept for each host; trust is not given once for the fleet yet' },
-  'F-44': { from: '+', says: 'agent labels are probed', status: 'todo', because: 'labels are given by hand; agents are not probed' },
+  'F-44': { from: '+', says: 'agent labels are probed', status: 'done' },
   'F-45': { from: '+', says: 'worker install writes a unit that outlives logout', status: 'done' },
   'F-46': { from: '+', says: 'raw logs stay on their host and are read by request', status: 'todo', because: 'raw logs are read by command from their host; artifacts are not copied to the hub' },
   'F-47': { from: '+', says: 'a host claims one run per transaction', status: 'done' },

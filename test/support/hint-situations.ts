@@ -72,7 +72,7 @@ export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   ...{ question_cut: AGENT, too_many_children: AGENT },
   ...{ port_in_use: LONG, unauthorized: LONG, login_code_used: LONG, bad_host: LONG },
   ...{ database_refused: FLEET, schema_too_old: FLEET, host_lost: FLEET, host_not_found: FLEET },
-  ...{ run_poisoned: FLEET, nothing_promoted: FLEET, remote_unavailable: FLEET, person_not_found: FLEET },
+  ...{ systemd_missing: FLEET, nothing_promoted: FLEET, remote_unavailable: FLEET, person_not_found: FLEET },
   ...{ token_not_found: FLEET, repository_not_found: FLEET },
   manifest_not_found: 'the repository has a workflow file; the file is written by test/e2e/dry-run.test.ts',
   systemd_missing: 'it takes a machine without systemd; the commands of a fleet are typed by its tests',

@@ -183,9 +183,9 @@ export class HostSession {
     const [row] = await connection.query<{ state: HostState }>(
       `UPDATE reef.host SET beat = now(), free_bytes = $3, used = (
          SELECT count(*) FROM reef.run WHERE host = $1 AND status IN ('running', 'halted')),
-         state = CASE WHEN state NOT IN ('up', 'unfit') THEN state WHEN $4 THEN 'unfit' ELSE 'up' END
+         state = CASE WHEN state NOT IN ('up', 'unfit') THEN state WHEN $4 THEN 'unfit' ELSE 'up' END, labels = $5
        WHERE id = $1 AND epoch = $2 RETURNING state`,
-      [facts.host, this.#epoch, free, this.#isUnfit(free)],
+      [facts.host, this.#epoch, free, this.#isUnfit(free), facts.labels],
     );
     if (!row) return this.#superseded();
     this.#state = row.state;

@@ -22,6 +22,7 @@ import { openHostStore } from '../../fleet/store/host-store.ts';
 import { run } from '../../process/run.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import { INTERPRETER } from '../../workflow/run/run-body.ts';
+import { agentLabels } from './agent-labels.ts';
 import { openWorkerHome } from './worker-home.ts';
 
 /** One life of a worker: `reef worker` starts it, and starts it again when it dies. Exit 0 means that the host was drained. */
@@ -36,6 +37,7 @@ const { values } = parseArgs({
 });
 /** What a person must mend: starting again would not help. */
 const NOT_AGAIN = 78;
+const PROBE_MS = 10 * 60_000;
 
 process.exit(
   await runWorker().catch((error: unknown) => {
@@ -44,6 +46,11 @@ process.exit(
     return retryable || code === 'internal' ? 1 : NOT_AGAIN;
   }),
 );
+
+/** What was given, and which agents work here: somebody may log one in, or update it, while the worker runs. */
+async function labelsNow(env: ReturnType<typeof readEnvironment>): Promise<string[]> {
+  return [...new Set([...(values.label ?? []), ...(await agentLabels(env))])];
+}
 
 async function runWorker(): Promise<number> {
   const env = readEnvironment();
@@ -59,7 +66,7 @@ async function runWorker(): Promise<number> {
   const facts = {
     host: values.host ?? hostname(),
     boot: randomUUID(),
-    labels: values.label ?? [],
+    labels: await labelsNow(env),
     slots: Number(values.slots ?? 4),
     interpreter: INTERPRETER,
     version,
@@ -96,6 +103,9 @@ async function runWorker(): Promise<number> {
     walk: (id, order) => worker.walk(id, order),
   });
   await worker.start();
+  const probing = setInterval(async () => {
+    facts.labels = await labelsNow(env).catch(() => facts.labels); // told with the next beat
+  }, PROBE_MS);
   const store = openHostStore({ database, log, identity: () => session.last, homes: () => sources });
   log.info('the worker is up', { host: facts.host, slots: facts.slots });
   process.stdout.write('ready\n');
@@ -104,6 +114,7 @@ async function runWorker(): Promise<number> {
     process.stdin.once('end', () => resolve(1)).resume(); // whoever started it is gone
   });
   const code = await Promise.race([worker.drained().then(() => 0), stopped]);
+  clearInterval(probing);
   await store.close();
   await worker.close();
   await dbos.close();

@@ -90,7 +90,9 @@ interface RunOptions extends DatabaseOptions {
 export const startFleetRun: Command<RunOptions> = async (cli, [repository = '', task = ''], options) => {
   const { workflow, agent, need = [], priority, ...named } = options;
   const spec = { ...(workflow !== undefined && { workflow }), ...(agent !== undefined && { agent }) };
-  const place = { needs: need, priority: ['high', 'normal', 'low'].indexOf(priority), by: operatorName() };
+  // Hosts tell which agents work there; one with a colon in its name is no program of its own.
+  const needs = agent === undefined || agent.includes(':') ? need : [...new Set([...need, `agent=${agent}`])];
+  const place = { needs, priority: ['high', 'normal', 'low'].indexOf(priority), by: operatorName() };
   const queued = await audited(cli, { ...named, operation: 'run', target: repository }, (database) =>
     startRun(database, { repository, task, spec, ...place }),
   );
