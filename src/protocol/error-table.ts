@@ -209,7 +209,7 @@ export const errorTable = {
   host_id_in_use: final(409, 69, 'Give this worker another id with --host, or end the one that has it.'),
   host_lost: final(409, 1, '`reef run retry ID` runs the block again on another host, or skip or abort.'),
   host_not_found: final(404, 4, '`reef fleet hosts` lists the hosts there are.'),
-  run_poisoned: final(409, 1, 'Three hosts were lost with it. See what they had in common, then answer its question: `reef inbox` shows it, and what to type.'),
+  run_poisoned: final(409, 1, 'Three hosts were lost with it. See what they had in common, then answer its question: `reef fleet inbox` shows it.'),
   nothing_promoted: final(409, 1, 'The work of the block did not reach the hub: `reef run retry ID` does it again.'),
   no_host_fits: final(409, 1, 'Start a worker with the label named above, or leave it out of what the run needs.'),
   remote_unavailable: passing(503, 69, 'Bring the hub back, then `reef run retry ID`; the work is kept on its host.'),

@@ -86,17 +86,28 @@ verifies('F-23', 'F-60')
 
 verifies('F-57')
   .needs(hasPostgres, NO_POSTGRES)
-  .test('a host that is drained claims nothing, ends what it has and then ends with 0', async () => {
+  .test('a host that is drained claims nothing, parks what waits, ends what it has and then ends with 0', async () => {
+    const fails = byBlock({ Feature_Implement__GenerateCode: [done('I cannot.', 'FAIL_DEFAULT')] });
+    const halted = await rig.queue('shop', { workflow: 'test-fix', agent: rig.script('drain-fails', fails) });
+    const asked = () =>
+      rig.database.query('SELECT 1 FROM reef.question WHERE run = $1 AND closed_at IS NULL', [halted]);
+    await eventually(asked, (rows) => rows.length === 1);
     const { gate, begun, spec } = waiting('drained');
     const id = await rig.queue('shop', spec);
     await until('the agent is at work', () => lines(begun) === 1);
-    expect(await rig.reef('fleet', 'drain', 'one')).toEqual({ host: 'one', left: 1 });
+    expect(await rig.reef('fleet', 'drain', 'one')).toEqual({ host: 'one', left: 2 });
     const left = await rig.queue('shop', spec);
     writeFileSync(gate, '');
     expect((await rig.runWhen(id, ({ status }) => status === 'ended')).outcome?.value?.outcome).toBe('success');
     expect(await rig.exitOf('one')).toBe(0);
     const states = await rig.database.query("SELECT state FROM reef.host WHERE id = 'one'");
     expect([states, await rig.run(left)]).toMatchObject([[{ state: 'gone' }], { status: 'queued', host: null }]);
+    const attempts = await rig.database.query('SELECT max(attempt) AS most FROM reef.attempt WHERE run = $1', [halted]);
+    expect([await rig.run(halted), attempts, (await asked()).length]).toMatchObject([
+      { status: 'parked', host: null },
+      [{ most: 1 }],
+      1,
+    ]);
   });
 
 verifies('F-14')

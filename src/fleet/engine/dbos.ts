@@ -35,6 +35,8 @@ interface LaunchOptions {
 export interface Dbos {
   api: typeof DBOS;
   queue: string;
+  /** Goes on with a run or a branch on this host, whichever interpreter began it. */
+  resume(id: string): Promise<void>;
   walk: Walk;
   errors: Pick<
     typeof import('@dbos-inc/dbos-sdk').Error,
@@ -81,7 +83,30 @@ export async function launchDbos(options: LaunchOptions): Promise<Dbos> {
     await api.shutdown({ deregister: true });
     await pool.end().catch(() => undefined);
   };
-  return { api, queue, walk: registered, errors, outside, close };
+  const resume = (id: string) => outside(() => resumeHere(api, { id, queue, version: String(version) }));
+  return { api, queue, resume, walk: registered, errors, outside, close };
+}
+
+interface Resumed {
+  id: string;
+  queue: string;
+  version: string;
+}
+
+/**
+ * Only runs of the same version are dequeued, so that one of another is stamped anew. All of its steps stay; messages that
+ * nobody has read are dropped by this, and each wait wakes itself when its answer is there.
+ */
+async function resumeHere(api: typeof DBOS, { id, queue, version }: Resumed): Promise<void> {
+  const known = await api.getWorkflowStatus(id);
+  if (known?.applicationVersion === version) {
+    await api.resumeWorkflow(id, { queueName: queue });
+    return;
+  }
+  const steps = await api.listWorkflowSteps(id);
+  const startStep = Math.max(-1, ...(steps ?? []).map(({ functionID }) => functionID)) + 1;
+  await api.cancelWorkflow(id); // only what is stopped is stamped
+  await api.rewindWorkflow(id, { startStep, applicationVersion: version, queueName: queue });
 }
 
 const GRANTS = [

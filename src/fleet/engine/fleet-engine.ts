@@ -110,7 +110,6 @@ export class FleetEngine implements DurableEngine {
 
   /** Goes on with a run of this host, wherever it was walked before. */
   async resume(runId: string): Promise<boolean> {
-    const { outside, api, queue } = this.#deps.dbos();
     const { order, paths } = await this.#fill(runId);
     if (!this.#bodies.has(order.name)) {
       this.#deps.log.warn('a run has no program here and waits', { runId });
@@ -118,7 +117,7 @@ export class FleetEngine implements DurableEngine {
     }
     this.#stuck.delete(runId);
     this.#live.set(runId, new FleetRun(runId, paths));
-    await outside(() => api.resumeWorkflow(runId, { queueName: queue }));
+    await this.#deps.dbos().resume(runId);
     return true;
   }
 
@@ -273,7 +272,7 @@ export class FleetEngine implements DurableEngine {
   }): Promise<EntryData> {
     const { run, key, name, input, signal } = child;
     if (signal.aborted) return { isOver: 'cancelled' };
-    const { outside, api, walk, queue } = this.#deps.dbos();
+    const { outside, api, walk, resume } = this.#deps.dbos();
     const id = `${run.id}/${key}`;
     const { version } = this.#definition(name);
     const recorded = run.paths.toRecord(input);
@@ -289,7 +288,7 @@ export class FleetEngine implements DurableEngine {
     const status = await outside(() => handle.getStatus());
     // Begun by a former owner of its run, or stopped with it.
     const isLeft = !run.walks.has(id) && !SETTLED.includes(status?.status ?? '');
-    if (isLeft) await outside(() => api.resumeWorkflow(id, { queueName: queue }));
+    if (isLeft) await resume(id);
     try {
       const end = await unlessAborted(
         outside(() => handle.getResult({ pollingIntervalMs: 200 })),

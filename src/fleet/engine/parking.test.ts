@@ -4,6 +4,7 @@ import { asWorker, fleetDatabase } from '../../../test/support/fleet/fleet-datab
 import { hasPostgres, NO_POSTGRES, postgresOfFile } from '../../../test/support/postgres.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { eventually } from '../../../test/support/wait.ts';
+import type { Durable } from '../../workflow/durable/durable.ts';
 import { claimNext } from '../host/claims.ts';
 import type { FleetEngine } from './fleet-engine.ts';
 
@@ -114,5 +115,46 @@ needing('F-10', 'F-11', 'F-16').test(
     );
     expect(after.every(({ executor }) => executor !== was)).toBe(true);
     await second.close();
+  },
+);
+
+needing('F-18', 'F-57').test(
+  'a parked run of an older interpreter is stamped anew by whoever claims it: its answer is there and no step is repeated',
+  async () => {
+    await using fleet = await open();
+    let calls = 0;
+    const define = (engine: FleetEngine, version: number) => {
+      const branch = async (d: Durable) => {
+        await d.step('inner', null, async () => ++calls);
+        return (await d.waitFor('q', 'which way?')) ?? null;
+      };
+      engine.define('branch', branch, { version });
+      const body = async (d: Durable) => {
+        await d.step('before', null, async () => ++calls);
+        const [said = null] = await Promise.all([d.child('a', 'branch', null)]);
+        await d.step('after', null, async () => ++calls);
+        return said;
+      };
+      engine.define('w', body, { version });
+    };
+    const old = await openFleetEngine(fleet.url, { version: 1 });
+    define(old.engine, 1);
+    await old.engine.start('w', 'run', null);
+    await eventually(
+      () => old.engine.idleSince(performance.now()),
+      (idle) => idle.length === 1,
+    );
+    await old.engine.park('run');
+    await old.engine.answer('run', 'q', 'answer-1', 'left');
+    await old.close();
+
+    const next = await openFleetEngine(fleet.url, { version: 2 });
+    define(next.engine, 2);
+    expect(await claimNext(fleet.database, ME, { labels: [], slots: 2 })).toMatchObject({ id: 'run', known: true });
+    await next.engine.resume('run');
+    expect([await next.engine.result('run'), calls]).toEqual([{ status: 'completed', value: 'left' }, 3]);
+    const versions = await fleet.database.query('SELECT DISTINCT application_version AS v FROM dbos.workflow_status');
+    expect(versions).toEqual([{ v: '2' }]);
+    await next.close();
   },
 );

@@ -174,10 +174,11 @@ export class Worker {
 
   /** A run that waits for a person gives its slot back; an answer queues it again. */
   async #park(): Promise<void> {
-    const { timings, clock } = this.#deps;
+    const { timings, clock, session } = this.#deps;
+    const patience = session.state === 'draining' ? 0 : timings.park;
     for (const opening of this.#homes.values()) {
       const { engine } = await opening;
-      for (const run of engine.idleSince(clock.monotonicMs() - timings.park)) await engine.park(run);
+      for (const run of engine.idleSince(clock.monotonicMs() - patience)) await engine.park(run);
     }
   }
 

@@ -11,7 +11,10 @@ const log = { debug() {}, info() {}, warn() {}, error() {} };
 const HOST = 'host-1';
 
 /** An engine of one host over that database, with an empty home of its own: what it knows of a run is in Postgres. */
-export async function openFleetEngine(url: string): Promise<{ engine: FleetEngine; close(): Promise<void> }> {
+export async function openFleetEngine(
+  url: string,
+  { version = 1 } = {},
+): Promise<{ engine: FleetEngine; close(): Promise<void> }> {
   const database = await asWorker(url);
   const [known] = await database.query("SELECT 1 FROM reef.repository WHERE id = 'shop'");
   if (!known) await addRepository(database, 'shop');
@@ -19,7 +22,7 @@ export async function openFleetEngine(url: string): Promise<{ engine: FleetEngin
   const folder = disposableFolder();
   const store = new Store(join(folder.path, 'db'));
   const dbos = await launchDbos({
-    ...{ url, host: HOST, boot: randomUUID(), version: 1, log },
+    ...{ url, host: HOST, boot: randomUUID(), version, log },
     walk: (id, order) => engine.walk(id, order),
   });
   const engine = new FleetEngine({
