@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { defined } from '../base/defined.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChangeSignal, WaitOptions } from '../events/change-signal.ts';
+import { carriersOf } from '../process/sweep.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobView } from '../protocol/job-operations.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
@@ -38,8 +39,9 @@ export interface ManagerDeps extends SpawnDeps {
   endRuns?(jobId: string): Promise<void>;
 }
 
-/** Longer than the whole way from SIGTERM to the last wait, so that `kill` answers after the end. */
-const KILL_SLACK_MS = 10_000;
+/** Processes in a message, and in its details. */
+const MOST_SHOWN = 5;
+const MOST_LISTED = 100;
 const REEF: Caller = { by: 'reef', surface: 'cli' };
 const GO_ON = 'Continue where you left off.';
 
@@ -256,7 +258,7 @@ export class JobManager implements JobCore {
     const look = () => this.#find(id, caller);
     const isMet = ({ job, runtime }: ReturnType<typeof look>) =>
       job.status !== 'paused' || runtime.ending === null || this.#deps.runner.get(job.id) === undefined;
-    return (await this.#until(look, { isMet, timeoutMs: this.#deps.timings.grace + KILL_SLACK_MS })).job;
+    return (await this.#until(look, { isMet, timeoutMs: this.#deps.timings.kill })).job;
   }
 
   /** Ends the children first, then the job, then the children it started meanwhile. */
@@ -275,9 +277,9 @@ export class JobManager implements JobCore {
     else this.#change(id, endWithoutProcess);
     this.#deps.runner.kick(id);
     const look = () => this.#find(id, caller).job.status;
-    const timeoutMs = this.#deps.timings.grace + KILL_SLACK_MS;
+    const timeoutMs = this.#deps.timings.kill;
     const status = await this.#until(look, { isMet: (now) => !isLive(now), timeoutMs });
-    if (isLive(status)) throw new ReefError('internal', `job ${id} could not be ended`);
+    if (isLive(status)) throw await stillEnding(id, timeoutMs);
   }
 
   async #killBelow(id: string, caller: Caller, isMeant: (job: Job) => boolean = () => true): Promise<void> {
@@ -378,6 +380,17 @@ export class JobManager implements JobCore {
   #until<T>(look: () => T, options: WaitOptions<T>): Promise<T> {
     return this.#deps.signal.until(look, { clock: this.#deps.storage.clock, ...options });
   }
+}
+
+async function stillEnding(id: string, afterMs: number): Promise<ReefError> {
+  const processes = await carriersOf(id);
+  const shown = processes.slice(0, MOST_SHOWN).map(({ pid, program }) => `${pid} ${program}`);
+  const left =
+    processes.length === 0
+      ? 'its processes are gone, and the end of its output is being read'
+      : `${processes.length} of its processes are left: ${shown.join(', ')}${processes.length > MOST_SHOWN ? ' …' : ''}`;
+  const message = `job ${id} is still ending after ${afterMs / 1000} s: ${left}.`;
+  return new ReefError('still_ending', message, { details: { processes: processes.slice(0, MOST_LISTED) } });
 }
 
 /** Whoever waits is woken by every job: one that is not meant costs a comparison. */

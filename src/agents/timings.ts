@@ -17,6 +17,8 @@ export const defaultTimings = {
   textFlush: 250,
   /** From SIGTERM to SIGKILL. */
   grace: 5 * SECOND,
+  /** How long `kill` waits before it says what is still ending: longer than the whole way from SIGTERM to the last wait. */
+  kill: 15 * SECOND,
   /** How long `send` and `interrupt` wait for the agent's acknowledgement. */
   acknowledge: 5 * SECOND,
   /** How long a turn that is over waits for a message nobody acknowledged. */

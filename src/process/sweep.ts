@@ -1,7 +1,8 @@
 import { readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adopt, identify, identityOf, type ProcessIdentity, signal } from './identity.ts';
-import { processRows, tagOf } from './process-table.ts';
+import { argumentsOf, processRows, tagOf } from './process-table.ts';
 
 export interface Tagged {
   tag: string;
@@ -32,14 +33,14 @@ export async function tagged(): Promise<Tagged[]> {
 export async function sweep(tag: string): Promise<Swept> {
   const reaped = new Map<string, ProcessIdentity>();
   for (let round = 0; round < ROUNDS; round += 1) {
-    const carriers = await carriersOf(tag);
+    const carriers = await identitiesOf(tag);
     if (carriers.length === 0) break;
     for (const each of carriers) {
       if (signal(each, 'SIGKILL')) reaped.set(`${each.pid} ${each.startTime}`, each);
     }
     await sleep(ROUND_MS);
   }
-  return { reaped: [...reaped.values()], left: await carriersOf(tag) };
+  return { reaped: [...reaped.values()], left: await identitiesOf(tag) };
 }
 
 /** The tag of what must not outlive this process: it says whose it is. */
@@ -75,6 +76,11 @@ function namespace(): string {
   return onLinux ? readlinkSync('/proc/self/ns/pid') : 'pid';
 }
 
-async function carriersOf(tag: string): Promise<ProcessIdentity[]> {
+/** What is alive of a job, to be shown: a program's name, for its arguments may be private. */
+export async function carriersOf(tag: string): Promise<{ pid: number; program: string }[]> {
+  return (await identitiesOf(tag)).map(({ pid }) => ({ pid, program: basename(argumentsOf(pid)[0] ?? '') }));
+}
+
+async function identitiesOf(tag: string): Promise<ProcessIdentity[]> {
   return (await tagged()).filter((each) => each.tag === tag).map((each) => each.identity);
 }

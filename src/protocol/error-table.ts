@@ -74,6 +74,7 @@ export const errorTable = {
     '`reef run show ID` says what it is doing. Answer what it asks, or send the review again when an agent works there or the run is over.',
   ),
   send_unsupported: final(409, 1, 'Wait until the job is idle, then `reef resume ID "<text>"`.'),
+  still_ending: passing(504, 1, 'Nothing need be repeated: it ends by itself. `reef status ID` shows when, `reef kill ID` waits again.'),
   interrupt_timeout: passing(504, 1, 'Try again, or end it with `reef kill ID`.'),
   queue_full: passing(503, 69, 'Wait until jobs have ended, or end some with `reef kill ID`.'),
   too_many_children: passing(429, 1, 'Wait until some of them have ended, or end some with `reef kill ID`.'),

@@ -4,9 +4,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
+import { carriersOf } from '../../src/process/sweep.ts';
 import { openClient } from '../../src/surfaces/client/client.ts';
+import { errorBody } from '../../src/surfaces/client/request.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import { makeWorld, type World } from './harness.ts';
 
 const DAEMON = join(import.meta.dirname, '../../src/programs/daemon/daemon.ts');
@@ -101,6 +104,28 @@ verifies('Q-36').test(
     const done = await world.until(other.agentId, (job) => job.status === 'completed');
     await world.client.call('kill', { id: agentId });
     expect({ delivered: sent.delivered, other: done.status }).toEqual({ delivered: false, other: 'completed' });
+  },
+);
+
+const STILL_ENDING = /^job \w+ is still ending after 0\.1 s: \d+ of its processes are left: \d+ \w+/;
+
+verifies('Q-24').test(
+  'a kill that takes longer than it waits says what is still ending, and the next one waits for the end',
+  async () => {
+    world.configure({ timings: { linger: 50, kill: 100 } });
+    const agent = world.script('deaf', [{ deaf: null }, { say: 'ready' }, { sleep: 600_000 }]);
+    const { agentId: id } = await world.client.call('spawn', { agent, task: 'x' });
+    await world.until(id, ({ lastOutput }) => lastOutput.includes('ready'));
+    const refused = await world.client.call('kill', { id }).catch((error: unknown) => errorBody(error).error);
+    const [message, node] = [expect.stringMatching(STILL_ENDING), { pid: expect.any(Number), program: 'node' }];
+    const details = { processes: expect.arrayContaining([node]) };
+    expect(refused).toMatchObject({ code: 'still_ending', retryable: true, message, details });
+    world.configure({ timings: { linger: 50 } });
+    const { status } = await eventually(
+      () => world.client.call('kill', { id }).catch(() => ({ status: 'running' })),
+      (answer) => answer.status !== 'running',
+    );
+    expect([status, await carriersOf(id)]).toEqual(['killed', []]);
   },
 );
 

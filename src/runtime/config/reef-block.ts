@@ -117,6 +117,7 @@ const timingsSchema = z.strictObject({
   idle: z.number().int().min(0).exactOptional(),
   stalled: z.number().int().min(1).exactOptional(),
   ceiling: z.number().int().min(1000).exactOptional(),
+  kill: z.number().int().min(1).exactOptional(),
   /** How long an idle daemon stays. */
   daemon_idle: z.number().int().min(0).exactOptional(),
 });
