@@ -18,5 +18,5 @@ export function isOlder(version: string | undefined, other: string): boolean {
 }
 
 function numbersOf(version: string): number[] {
-  return (/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '').split('.').filter(Boolean).map(Number);
+  return (/\d{1,9}\.\d{1,9}\.\d{1,9}/.exec(version)?.[0] ?? '').split('.').filter(Boolean).map(Number);
 }

@@ -90,7 +90,7 @@ async function askVersion(file: string, args: string[], env: NodeJS.ProcessEnv):
   const { PATH = '', HOME = '/' } = env;
   const bare = { PATH, HOME, NO_COLOR: '1' };
   const said = await run({ file, args, cwd: '/', env: bare, timeoutMs: 20_000, maxBytes: 65_536 });
-  return /\d+\.\d+\.\d+/.exec(said.stdout.toString())?.[0];
+  return /\d{1,9}\.\d{1,9}\.\d{1,9}/.exec(said.stdout.toString())?.[0];
 }
 
 export type Login = 'yes' | 'no' | 'unknown';

@@ -42,7 +42,9 @@ export function networkFor({ socket, env, hosts, agent, ask }: Asked): EgressRul
       const folder = at.map((name) => namedPath(name, env)).find((path) => path !== undefined);
       return folder === undefined ? [] : endpoints.map((name) => read(join(folder, name)));
     }),
-    ...[...read(join(env.HOME || '/', '.npmrc')).matchAll(/^\s*(?:@[\w.-]+:)?registry\s*=.*$/gm)].map(([line]) => line),
+    ...[...read(join(env.HOME || '/', '.npmrc')).matchAll(/^[ \t]*(?:@[\w.-]+:)?registry[ \t]*=.*$/gm)].map(
+      ([line]) => line,
+    ),
   ];
   return {
     socket,

@@ -16,8 +16,8 @@ export interface Steps {
   left: number;
 }
 
-const WILD = /[*?]|\{[^{}]*,[^{}]*\}/;
-const BRACES = /\{([^{}]*,[^{}]*)\}/;
+const WILD = /[*?]|\{[^{},]*,[^{}]*\}/;
+const BRACES = /\{([^{},]*,[^{}]*)\}/;
 const MOST_ALTERNATIVES = 64;
 
 /** Undefined when there are too many alternatives. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { withoutEnd } from '../base/without-end.ts';
 import { ReefError } from '../protocol/errors.ts';
 
 /** A checkout and its repository, as recorded at first contact. All are real paths. */
@@ -56,7 +57,7 @@ async function checkWayBack(toplevel: string, gitDir: string): Promise<void> {
 }
 
 function oneLine(bytes: Buffer): string {
-  return bytes.toString('utf8').replace(/[\r\n]+$/, '');
+  return withoutEnd(bytes.toString('utf8'), '\r\n');
 }
 
 /** Undefined when absent. Refuses a FIFO or a huge file, which would block us. */

@@ -137,7 +137,7 @@ function signatureEnv(role: 'AUTHOR' | 'COMMITTER', { name, email, at }: Signatu
 }
 
 function parseVersion(text: string): GitVersion {
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(text)?.map(Number) ?? [];
+  const [, major, minor] = /(\d{1,9})\.(\d{1,9})/.exec(text)?.map(Number) ?? [];
   if (major === undefined || minor === undefined) throw new ReefError('git_failed', `Not a version of git: ${text}`);
   if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
     throw new ReefError('git_too_old', `git ${major}.${minor} is older than ${OLDEST.major}.${OLDEST.minor}.`);
@@ -145,9 +145,16 @@ function parseVersion(text: string): GitVersion {
   return { major, minor };
 }
 
+/** The lock that another git holds. */
+function lockIn(said: string): string | undefined {
+  const [, after] = said.split("Unable to create '", 2);
+  const end = after?.indexOf(".lock': File exists") ?? -1;
+  return end < 0 ? undefined : `${after?.slice(0, end)}.lock`;
+}
+
 function failureOf(verb: string, { code, signal, stderr }: RunResult): ReefError {
   const said = capText(stderr.toString('utf8').trim(), MESSAGE_BYTES);
-  const [, lock] = /Unable to create '(.+\.lock)': File exists/s.exec(said) ?? [];
+  const lock = lockIn(said);
   if (lock !== undefined) return new ReefError('git_locked', `git ${verb}: ${lock} is held.`, { details: { lock } });
   const details = { verb, code, signal };
   return new ReefError('git_failed', `git ${verb}: ${said || `ended with ${code ?? signal}`}`, { details });

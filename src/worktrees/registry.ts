@@ -26,7 +26,7 @@ export function listRegistered(deps: Pick<Deps, 'git' | 'checkout' | 'clock' | '
   return patiently(deps, () => withRegistry(deps, () => listWorktrees(deps.git, deps.checkout)));
 }
 
-const HALF_WRITTEN = /failed to read .*(commondir|gitdir)/;
+const isHalfWritten = (said: string) => said.includes('failed to read ') && /commondir|gitdir/.test(said);
 const MOST_TRIES = 5;
 const PAUSE_MS = 50;
 
@@ -36,7 +36,7 @@ export async function patiently<T>({ clock }: Pick<Deps, 'clock'>, work: () => P
     try {
       return await work();
     } catch (error) {
-      const isPassing = error instanceof ReefError && error.code === 'git_failed' && HALF_WRITTEN.test(error.message);
+      const isPassing = error instanceof ReefError && error.code === 'git_failed' && isHalfWritten(error.message);
       if (!isPassing || left <= 1) throw error;
       await clock.sleep(PAUSE_MS);
     }

@@ -58,7 +58,8 @@ export async function openPage(
       }
       const stop = () => open.close();
       signal.addEventListener('abort', stop, { once: true });
-      for await (const { event, id } of open.messages) if (event === 'job') last = note(reader, Number(id), last);
+      for await (const { event, id } of open.messages)
+        if (event === 'job') last = note(reader, Number.parseInt(id ?? '', 10), last);
       signal.removeEventListener('abort', stop);
     }
   };

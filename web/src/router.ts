@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 /** The address is the state: every screen can be shared, reloaded and gone back to. */
 const address = signal(location.pathname + location.search);
 
-export const path = computed(() => address.value.replace(/\?.*$/, ''));
+export const path = computed(() => address.value.split('?', 1)[0] ?? '');
 export const query = computed(() => new URLSearchParams(address.value.replace(/^[^?]*/, '')));
 
 export function navigate(to: string, how: 'push' | 'replace' = 'push'): void {

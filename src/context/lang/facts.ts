@@ -1,4 +1,5 @@
 import type { Node, QueryMatch } from 'web-tree-sitter';
+import { withoutEnd } from '../../base/without-end.ts';
 import type { SymbolType } from '../../protocol/code.ts';
 import type { Definition, FileFacts, ImportFact, Language, Position } from './contract.ts';
 import type { DefinitionsQuery, QueriedTree } from './definitions-query.ts';
@@ -115,7 +116,7 @@ function addImport(imports: Map<number, ImportFact>, { nodes, text, taken }: Imp
   if (source === undefined) return;
   // One statement may name several sources (Python's `import a, b`, Go's import block).
   const fact = imports.get(source.startIndex) ?? {
-    source: slice(text, source).replace(/^import\s+|^[<"'`]+|[>"'`]+$|\.[{_*].*$/gs, ''),
+    source: sourceName(slice(text, source)),
     names: [],
     line: source.startPosition.row + 1,
   };
@@ -125,6 +126,13 @@ function addImport(imports: Map<number, ImportFact>, { nodes, text, taken }: Imp
   const written = name === undefined ? taken : slice(text, name);
   const taking = { name: written, ...(alias !== undefined && { alias: slice(text, alias) }) };
   if (!fact.names.some((known) => known.name === taking.name && known.alias === taking.alias)) fact.names.push(taking);
+}
+
+/** Without what stands around it, and without a list or wildcard behind it. */
+function sourceName(written: string): string {
+  const bare = written.replace(/^(?:import\s+|[<"'`]+)/, '');
+  const list = bare.search(/\.[{_*]/);
+  return list < 0 ? withoutEnd(bare, '>"\'`') : bare.slice(0, list);
 }
 
 interface Setting {
@@ -214,7 +222,7 @@ function endOf({ node, end }: Entry, text: string): Position {
 
 /** `operator bool() const` is named `operator bool`. */
 function castName(text: string, node: Node): string {
-  return slice(text, node).replace(/\s*\(.*$/s, '');
+  return (slice(text, node).split('(', 1)[0] ?? '').trimEnd();
 }
 
 function slice(text: string, node: Node): string {
@@ -278,7 +286,7 @@ function signatureOf(text: string, { node, end: nodeEnd }: Entry): string {
   const signature = shown
     .replace(/\s+/g, ' ')
     .replace(/^(then|else|do) /, '')
-    .replace(/\s*(\{|=>|=|;|:)$/, (mark) => (mark.trim() === '=>' ? mark : ''));
+    .replace(/ ?(\{|=>|=|;|:)$/, (mark) => (mark.trim() === '=>' ? mark : ''));
   if (signature.length <= MAX_SIGNATURE) return signature;
   return `${signature.slice(0, MAX_SIGNATURE - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

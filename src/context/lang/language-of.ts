@@ -1,4 +1,5 @@
 import { basename, extname } from 'node:path';
+import { withoutEnd } from '../../base/without-end.ts';
 import { decodeSource, type Language } from './contract.ts';
 
 interface LanguageHint {
@@ -72,5 +73,5 @@ function shebangLanguage(head: Uint8Array): Language | undefined {
   const words = line.trim().split(/\s+/);
   const isEnv = basename(words[0] ?? '') === 'env';
   const program = isEnv ? words.slice(1).find((word) => !/^-|=/.test(word)) : words[0];
-  return BY_INTERPRETER.get(basename(program ?? '').replace(/[\d.]+$/, ''));
+  return BY_INTERPRETER.get(withoutEnd(basename(program ?? ''), '0123456789.'));
 }

@@ -54,6 +54,8 @@ function step(node: Node | null, qualifier: Node | null) {
 
 /** `exports.f` and `this.f` have no container. Template arguments do not belong to the name of a container. */
 function clean(qualifier: string): string {
-  const plain = qualifier.replace(/<.*>/s, '').replace(/\s+/g, '').replaceAll('::', '.');
+  const [open, close] = [qualifier.indexOf('<'), qualifier.lastIndexOf('>')];
+  const named = open >= 0 && open < close ? qualifier.slice(0, open) + qualifier.slice(close + 1) : qualifier;
+  const plain = named.replace(/\s+/g, '').replaceAll('::', '.');
   return plain.replace(/\.prototype$/, '').replace(/^(module\.)?exports$|^this$|^globalThis$|^window$/, '');
 }

@@ -15,7 +15,7 @@ export function artifactId(text: string): string {
 /** Stands in place of text that was cut, and names the call that brings it back. */
 function cutMark(removed: string, call: string): string {
   const lines = removed.split('\n').length;
-  const size = String(removed.length).replace(/\B(?=(\d{3})+$)/g, ',');
+  const size = removed.length.toLocaleString('en-US');
   return `[… ${size} chars, ${lines} ${lines === 1 ? 'line' : 'lines'}: artifact_read ${call}]`;
 }
 

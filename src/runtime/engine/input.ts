@@ -113,9 +113,10 @@ async function readPath(path: string, deps: InputDeps): Promise<Piece[]> {
   const found = await stat(full).catch(() => undefined);
   if (found?.isDirectory()) return readAll(full, () => true, deps);
   if (found) return readFileAt(full, deps);
-  const [, base = '', pattern = path] = /^((?:[^*?{]*\/)?)(.*[*?{].*)$/.exec(path) ?? [];
-  if (!/[*?{]/.test(path)) throw new ReefError('bad_request', `${path} does not exist`);
-  return readAll(resolve(cwd, base), pathFilter(pattern), deps);
+  const wild = path.search(/[*?{]/);
+  if (wild < 0) throw new ReefError('bad_request', `${path} does not exist`);
+  const below = path.lastIndexOf('/', wild) + 1;
+  return readAll(resolve(cwd, path.slice(0, below)), pathFilter(path.slice(below)), deps);
 }
 
 async function readAll(folder: string, isWanted: (path: string) => boolean, deps: InputDeps): Promise<Piece[]> {

@@ -99,7 +99,7 @@ function why(isKnown: boolean, isFile: boolean, isThere: boolean): string | unde
   return isThere ? 'there is one already' : undefined;
 }
 
-const namesLoki = async (file: string) => /^\s*(export\s+)?LOKI_/m.test(await readFile(file, 'utf8'));
+const namesLoki = async (file: string) => /^[ \t]*(export[ \t]+)?LOKI_/m.test(await readFile(file, 'utf8'));
 
 /** Many files fare alike: one line says so. */
 function note(notes: Note[], added: Note): void {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { lazily } from '../../base/lazily.ts';
 import { nearestName } from '../../base/nearest.ts';
+import { withoutEnd } from '../../base/without-end.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ClientConfig } from '../config/app-config.ts';
 import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
@@ -157,12 +158,13 @@ async function openProvider(client: ConfiguredClient): Promise<Provider> {
 
 function settingsOf({ name, config, deps }: ConfiguredClient, fetch: typeof globalThis.fetch): SettingsOf {
   const models = (config.models ?? []) as readonly { name: string; patch?: unknown }[];
+  const base = text(config.api_base);
   return (model, call) => {
     const own = models.find((entry) => entry.name === model.name)?.patch;
     const patches = patchesFor({ client: config.patch, model: own }, { call, model: model.name });
     return {
       name,
-      baseURL: text(config.api_base)?.replace(/\/+$/, ''),
+      baseURL: base === undefined ? undefined : withoutEnd(base, '/'),
       headers: deps.userAgent ? { 'user-agent': deps.userAgent } : {},
       fetch: patchedFetch(fetch, patches),
       config,

@@ -278,7 +278,7 @@ class ShellLineReader {
   }
 
   #shell(rest: Word[]): void {
-    const takesLine = rest.findIndex(({ text }) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(text));
+    const takesLine = rest.findIndex(({ text }) => /^-[a-zA-Z]+$/.test(text) && text.includes('c'));
     const isOption = ({ text }: Word) => /^[-+]/.test(text);
     if (takesLine === -1) {
       const readsInput = rest.every(isOption) || rest.some(({ text }) => /^-[a-zA-Z]*s$/.test(text));

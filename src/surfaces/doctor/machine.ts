@@ -41,7 +41,7 @@ async function git(path: string): Promise<Result> {
   } catch {
     return bad('not found on PATH', `PATH=${path}`, install);
   }
-  const version = /(\d+)\.(\d+)(?:\.\d+)*/.exec(said);
+  const version = /(\d{1,9})\.(\d{1,9})(?:\.\d{1,9})*/.exec(said);
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
   const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
   return isOld
@@ -133,7 +133,8 @@ export async function logOut({ root = '/', user = userInfo().username } = {}): P
   const more = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.conf')).sort();
   const files = [at('etc/systemd/logind.conf'), ...more.map((name) => join(folder, name))];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
-  const last = texts.flatMap((text) => [...text.matchAll(/^\s*KillUserProcesses\s*=\s*(\S+)/gm)]).at(-1)?.[1] ?? 'no';
+  const last =
+    texts.flatMap((text) => [...text.matchAll(/^[ \t]*KillUserProcesses[ \t]*=[ \t]*(\S+)/gm)]).at(-1)?.[1] ?? 'no';
   if (!/^(?:yes|true|on|1)$/i.test(last)) return ok('does not end jobs', 'KillUserProcesses of logind.conf is off');
   if (existsSync(at(`var/lib/systemd/linger/${user}`)))
     return ok('does not end jobs: lingering is enabled for you', 'loginctl');

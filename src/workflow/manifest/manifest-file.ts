@@ -34,6 +34,9 @@ export function manifestNotFound(path?: string): ReefError {
 export function workflowJsonSchema(): string {
   const schema = z.toJSONSchema(manifestFileSchema, { target: 'draft-2020-12', io: 'input' });
   const text = JSON.stringify(schema, null, 2);
-  const flat = text.replace(/\[\n\s+([^[\]{}]+?)\n\s+\]/g, (_, items: string) => `[${items.split(/,\s+/).join(', ')}]`);
+  const flat = text.replace(
+    /\[\n +([^\s[\]{}][^[\]{}]*?)\n +\]/g,
+    (_, items: string) => `[${items.split(/,\s+/).join(', ')}]`,
+  );
   return `${flat}\n`;
 }

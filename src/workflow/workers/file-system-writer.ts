@@ -109,7 +109,7 @@ interface FileContent {
   fileContent: string;
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n]*$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** The file in a write segment: `{filePath, fileContent}`, its JSON, or a text with a path and exactly one fenced block. */
 export function fileContentOf({ content, filePath }: ContextSegment): FileContent | { ambiguous: string } {

@@ -23,7 +23,7 @@ export interface Counted {
 
 /** Bundles and data: what they say would weigh more than all code. */
 const MOST_BYTES = 256 * 1024;
-const CALL = /([A-Za-z_$][\w$]*)\s*\(/g;
+const CALL = /(?<![\w$])([A-Za-z_$][\w$]*)\s*\(/g;
 
 /** Undefined: the file is gone or too large. */
 export function countIn(index: CodeIndex, file: TreeFile, concepts: readonly Weighed[]): Counted | undefined {

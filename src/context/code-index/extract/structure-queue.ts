@@ -89,7 +89,7 @@ function countUsers(tree: WorktreeTree, words: WordIndex): Map<Oid, number> {
   const oids = new Set<Oid>();
   const named = new Map<Oid, number>();
   for (const { path, oid } of tree.files.values()) {
-    const name = basename(path).replace(/\..*$/, '');
+    const name = basename(path).split('.', 1)[0] ?? '';
     if (!hashes.has(name)) hashes.set(name, wordHashes(name)[0]);
     const hash = hashes.get(name);
     if (hash !== undefined) named.set(oid, hash);

@@ -46,7 +46,7 @@ export class GoPackages {
     this.#modules ??= this.#paths
       .named('go.mod')
       .flatMap((file) => {
-        const [, path] = /^\s*module\s+"?([^\s"]+)/m.exec(this.#paths.text(file)) ?? [];
+        const [, path] = /^[ \t]*module[ \t]+"?([^\s"]+)/m.exec(this.#paths.text(file)) ?? [];
         return path === undefined ? [] : [{ path, folder: dirname(file) === '.' ? '' : dirname(file) }];
       })
       .sort((a, b) => b.path.length - a.path.length);

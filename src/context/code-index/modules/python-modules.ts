@@ -29,7 +29,7 @@ export class PythonModules {
   }
 
   resolve(from: string, source: string): string[] {
-    const [, dots = '', rest = ''] = /^(\.*)(.*)$/.exec(source) ?? [];
+    const [, dots = '', rest = ''] = /^(\.*)(.*)/.exec(source) ?? [];
     const path = rest.replaceAll('.', '/');
     if (dots === '') return OWN.has(source) || rest === '' ? [] : this.#absolute(from, path);
     const base = join(dirname(from), '../'.repeat(dots.length - 1), path);

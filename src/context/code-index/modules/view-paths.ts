@@ -49,7 +49,7 @@ export class ViewPaths {
   /** Undefined: it holds no JSON object. Comments and trailing commas, which tsconfig allows, are passed over. */
   json(path: string): Record<string, unknown> | undefined {
     const text = this.text(path).replace(
-      /("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g,
+      /("(?:\\.|[^"\\])*"?)|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g,
       (_, string) => string ?? '',
     );
     try {

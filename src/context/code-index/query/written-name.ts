@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../../base/without-end.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
@@ -44,12 +45,11 @@ function nameInFile(view: View, text: string): WrittenName | undefined {
 
 /** Undefined: the text is no name, but words or nothing. */
 export function readName(text: string): WrittenName | undefined {
-  const bare = text
-    .trim()
-    .replace(/^[`'"]+|[`'";]+$/g, '')
+  const bare = withoutEnd(text.trim().replace(/^[`'"]+/, ''), '`\'";')
     .replace(KEYWORD, '')
     .replace(/:\d+$/, '')
-    .replace(/\s*\([^()]*\)$/, '')
+    .replace(/\([^()]*\)$/, '')
+    .trimEnd()
     .replace(/(?<=\w)<[^<>]*>/g, '');
   const [, file, inFile] = /^(\S+)\.[a-z]{1,4}(?:#|::?)(\S+)$/.exec(bare) ?? [];
   const [, before = '', operator] = /^(\S*?)(\boperator\b.*)$/.exec(inFile ?? bare) ?? [];

@@ -48,7 +48,7 @@ function stepsBefore({ text, least, hasArrow }: Reading, end: number): Receiver 
     const opened: number | undefined = isCalled ? openingOf(text, at - 1, least) : at;
     if (opened === undefined) return 'unknown';
     at = withoutTypeArguments(text, beforeSpace(text, opened), { isCalled, least });
-    const name = /[\p{L}\p{N}_$]+$/u.exec(text.slice(Math.max(least, at - 200), at))?.[0];
+    const name = /(?<![\p{L}\p{N}_$])[\p{L}\p{N}_$]+$/u.exec(text.slice(Math.max(least, at - 200), at))?.[0];
     if (name === undefined || /^\d/.test(name)) return 'unknown';
     steps.unshift({ name, isCalled });
     at -= name.length;

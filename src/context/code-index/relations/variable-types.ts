@@ -77,13 +77,13 @@ function lastOf(text: string, pattern: RegExp): RegExpExecArray | undefined {
 
 function bareType(type: string): string {
   const [, , inner] = WRAPPERS.exec(type) ?? [];
-  return (inner ?? type).replace(/[[<].*$/, '');
+  return (inner ?? type).split(/[[<]/, 1)[0] ?? '';
 }
 
 /** The type that a function of this signature gives back. */
 export function returnedBy(signature: string, language: Language): string | undefined {
   const after = signature.slice(signature.lastIndexOf(')') + 1);
-  const whole = language === 'go' ? /\)\s*\(?\s*\*?([\w.]+)[^()]*\)?\s*$/.exec(signature) : undefined;
+  const whole = language === 'go' ? /\) ?\(? ?\*?([\w.]+)(?![\w.])[^()]*\)?$/.exec(signature) : undefined;
   const [, type] = whole ?? /^\s*(?:->|:)\s*["']?(.+?)["']?:?$/.exec(after) ?? [];
   const bare = type && bareType(type.trim());
   return bare && /^[A-Za-z_$][\w$.]*$/.test(bare) ? bare : undefined;
@@ -92,7 +92,9 @@ export function returnedBy(signature: string, language: Language): string | unde
 /** The types that a class extends, from its signature and, for Go's embedded structs, its body. */
 export function basesOf(signature: string, body: string, language: Language): string[] {
   if (language === 'go')
-    return [...body.matchAll(/^\s+\*?([A-Za-z_][\w.]*)\s*(?:`[^`]*`)?\s*$/gm)].map(([, type = '']) => type);
+    return [...body.matchAll(/^[ \t]+\*?([A-Za-z_][\w.]*)[ \t]*(?:`[^`\n]*`[ \t]*)?\r?$/gm)].map(
+      ([, type = '']) => type,
+    );
   if (language === 'python') {
     const listed = /^[^(]*\((.*)\)/s.exec(signature)?.[1] ?? '';
     return listed

@@ -83,7 +83,7 @@ function decodeEntities(text: string): string {
 export function linksOf(html: string, base: string): string[] {
   const links = new Set<string>();
   for (const [, double, single] of html.matchAll(
-    /<a\b[^>]{0,1000}?\bhref\s{0,9}=\s{0,9}(?:"([^"]{0,4000})"|'([^']{0,4000})')/gi,
+    /<a\b[^<>]{0,1000}?\bhref\s{0,9}=\s{0,9}(?:"([^"]{0,4000})"|'([^']{0,4000})')/gi,
   )) {
     const href = decodeEntities(double ?? single ?? '');
     if (!URL.canParse(href, base)) continue;

@@ -66,8 +66,8 @@ function isPrivateAddress(host: string): boolean {
 
 /** Loopback, unspecified, unique local, link-local, multicast, and every form of a private IPv4 address. */
 function isPrivateV6(host: string): boolean {
-  const canonical = URL.canParse(`http://[${host.replace(/%.*$/, '')}]`)
-    ? new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1)
+  const canonical = URL.canParse(`http://[${host.split('%', 1)[0]}]`)
+    ? new URL(`http://[${host.split('%', 1)[0]}]`).hostname.slice(1, -1)
     : '';
   if (canonical === '' || canonical === '::' || canonical === '::1') return true;
   if (/^(f[cd]|fe[89ab]|ff)/.test(canonical)) return true;
