@@ -1,3 +1,4 @@
+import { benchCopies } from './copies.ts';
 import { benchEvents, benchLoad } from './events.ts';
 import { benchMcp } from './mcp.ts';
 import { runBenches } from './run-benches.ts';
@@ -10,6 +11,7 @@ import { benchWorkflow } from './workflow.ts';
 await runBenches({
   start: benchStart,
   spawn: benchSpawn,
+  copies: benchCopies,
   turn: benchTurn,
   mcp: benchMcp,
   events: benchEvents,

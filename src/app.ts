@@ -8,6 +8,7 @@ import { liveTimings } from './agents/timings.ts';
 import { withClientRules } from './app/client-rules.ts';
 import { openFigures } from './app/figures.ts';
 import { HomeRetention } from './app/home-retention.ts';
+import { jobGit } from './app/job-git.ts';
 import { withoutRepository } from './app/job-operations.ts';
 import { Notices } from './app/notices.ts';
 import { adoptOldHome } from './app/old-home.ts';
@@ -80,11 +81,9 @@ export async function openApp(options: AppOptions) {
   const work = onceATurn(() => workChanged(repository));
   const runner = new JobRunner({
     ...shared,
-    env: env.all,
-    homeDir: home.dir,
-    sockets: home.sockets,
-    version: options.version,
+    ...{ env: env.all, homeDir: home.dir, sockets: home.sockets, version: options.version },
     jobSockets: options.jobSockets,
+    git: jobGit(repository),
     sandboxSettings: () => readSettings().sandbox,
     maxJobs: () => lastSettings().max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),

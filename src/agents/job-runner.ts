@@ -224,13 +224,13 @@ export class JobRunner {
   }
 
   #attach(id: string, identity: ProcessIdentity, { isFresh }: { isFresh: boolean }): void {
-    const { storage, timings, guards, homeDir, registry, log } = this.#deps;
+    const { storage, timings, guards, homeDir, registry, log, git } = this.#deps;
     const record = loadJob(storage, id);
     const { adapter } = registry.get(record.job.agent);
     const nextTurn = () => this.#turns.run(() => setImmediate());
     const time = { timings, awakeMs: () => this.#awake.awakeMs, nextTurn };
     const home = new AgentHome({ state: adapter.describe().state, dir: stateDir(homeDir, id), log });
-    const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, home, ...time };
+    const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, git, home, ...time };
     this.#live.set(id, new LiveJob(deps, record, isFresh));
     this.#watches.set(
       id,

@@ -6,6 +6,7 @@ import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { launch } from '../process/launch.ts';
+import type { SandboxSpec } from '../process/sandbox.ts';
 import { sweep } from '../process/sweep.ts';
 import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
@@ -19,7 +20,7 @@ import { networkFor } from './network.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
-import { egressSocket, type GuardedFolders, gitMounts, jobDir, jobSocketPath, sandboxFor } from './sandbox.ts';
+import { egressSocket, type GuardedFolders, jobDir, jobSocketPath, sandboxFor } from './sandbox.ts';
 import type { OwnPaths } from './sandbox-home.ts';
 import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
@@ -41,6 +42,7 @@ export interface LaunchDeps {
   passEnv(): readonly string[];
   /** What a folder brings for an agent, and what of it is trusted. */
   projectFilesOf(cwd: string, names: ProjectNames): Promise<ProjectFiles>;
+  git: JobGit;
   /** What the user's configuration shows to agents in a sandbox, and where it lets them connect to. */
   sandboxSettings(): OwnPaths & { hosts: readonly string[] };
 }
@@ -49,6 +51,14 @@ export interface LaunchDeps {
 export interface JobSockets {
   open(job: Pick<Job, 'id' | 'cwd'>): Promise<LaunchRequest['mcp']>;
   close(jobId: string): Promise<void>;
+}
+
+/** What a job commits in a sandbox. */
+export interface JobGit {
+  /** What its sandbox shows in the place of the repository's own. Without, git is closed to it. */
+  lend(job: Pick<Job, 'cwd' | 'worktree'>): Promise<NonNullable<SandboxSpec['binds']>>;
+  /** Brings over what was committed in that worktree. Says in words why it cannot. */
+  settle(job: Pick<Job, 'cwd' | 'worktree'>): Promise<string | undefined>;
 }
 
 /** Starts a queued job: stores the intent, starts the process, stores its identity. */
@@ -81,6 +91,8 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   };
   const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
   const binds = job.sandbox === 'bubblewrap' ? await lendState(lent) : [];
+  const isLent = job.sandbox === 'bubblewrap' && !job.readonly && around.own.git !== 'read';
+  const left = isLent ? undefined : await deps.git.settle(job);
   const spec = {
     dir,
     file: plan.file,
@@ -92,7 +104,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
     sandbox: await sandboxFor(job, {
       ...around,
       binds,
-      git: around.own.git === 'read' ? undefined : await gitMounts(job),
+      ...(isLent && { git: { binds: await deps.git.lend(job) } }),
     }),
   };
   const identity =
@@ -102,7 +114,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
           { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
           deps.capabilities,
         );
-  const notes = [project && withheldText(project), isOpen ? OPEN_NETWORK : undefined];
+  const notes = [project && withheldText(project), isOpen ? OPEN_NETWORK : undefined, left];
   noteStarted(deps, job.id, { identity, plan, notes: notes.filter((note) => note !== undefined) });
   return identity;
 }

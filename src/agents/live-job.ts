@@ -15,6 +15,7 @@ import { endLaunch, type ProcessEnd } from './ending.ts';
 import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
 import { type JobStorage, JobTransaction, loadJob } from './job-transaction.ts';
+import type { JobGit } from './launcher.ts';
 import type { OutboxDoc } from './outbox.ts';
 import { type GuardedFolders, SCRATCH } from './sandbox.ts';
 import { forMode } from './terminal/headful.ts';
@@ -42,6 +43,7 @@ interface LiveJobDeps {
   /** Resolves when this job may store its next batch. */
   nextTurn: () => Promise<void>;
   guards: GuardedFolders;
+  git: Pick<JobGit, 'settle'>;
   /** What the agent in a sandbox may leave in the user's home. */
   home: AgentHome;
 }
@@ -193,10 +195,11 @@ export class LiveJob {
     const rest = this.#raw.rest();
     // Before the end is stored: until then the next daemon would come here again.
     const lost = await this.#deps.home.bringBack(this.#load().job);
+    const left = await this.#deps.git.settle(this.#load().job);
     // Its home and temporary folder in the sandbox: nothing in them is for anybody else. What cannot be removed stays.
     await rm(join(dirname(this.#dir), SCRATCH), { recursive: true, force: true }).catch(() => undefined);
     this.#commit((tx) => {
-      if (lost !== undefined) tx.warn(lost);
+      for (const note of [lost, left]) if (note !== undefined) tx.warn(note);
       ingest(tx, this.#deps.adapter, rest);
       if (this.#terminal && end !== 'unknown' && end.code === 0) tx.runtime.turn = { is: 'over', outcome: 'done' };
       endLaunch(tx, end, this.#deps.adapter);

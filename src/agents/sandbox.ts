@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type Checkout, readCheckout } from '../git/checkout.ts';
+import { readCheckout } from '../git/checkout.ts';
 import type { EgressRules } from '../process/egress/rules.ts';
 import { unguard } from '../process/guarded.ts';
 import type { SandboxSpec } from '../process/sandbox.ts';
@@ -30,8 +30,8 @@ interface Surroundings {
   own?: OwnPaths | undefined;
   /** Absent where the machine cannot make a network: then it is the machine's. */
   network?: EgressRules | undefined;
-  /** What git may write beside the folder of the job. */
-  git?: GitMounts | undefined;
+  /** The job's own copy of git's data. */
+  git?: { binds: NonNullable<SandboxSpec['binds']> } | undefined;
   /** What the job runs. Its temporary folder is private and would hide a program that lies there. */
   program: string;
 }
@@ -68,12 +68,11 @@ export async function sandboxFor(
   const socketDir = of.network === undefined ? jobSocketDir(of.sockets, job.id) : dirname(of.network.socket);
   if (of.network !== undefined) mkdirSync(socketDir, { recursive: true, mode: 0o700 });
   const around = ownHome(of.env, of.program, of.own);
-  const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
     home: around.home,
-    writable: [...(job.readonly ? [] : [job.cwd]), ...writable, ...around.writable],
-    binds: of.binds ?? [],
+    writable: [...(job.readonly ? [] : [job.cwd]), ...around.writable],
+    binds: [...(of.binds ?? []), ...(of.git?.binds ?? [])],
     readOnly: [
       ...(await repositoryFolders(job.cwd)),
       ...(job.readonly ? [job.cwd] : []),
@@ -81,10 +80,9 @@ export async function sandboxFor(
       ...(existsSync(socketDir) ? [socketDir] : []),
       ...(of.reads ?? []),
       ...around.readOnly,
-      ...readOnly,
     ],
-    hidden: [of.homeDir, of.sockets, ...around.hidden, ...hidden],
-    guarded: [...guardedIn(job.cwd), ...guarded],
+    hidden: [of.homeDir, of.sockets, ...around.hidden],
+    guarded: guardedIn(job.cwd),
     network: of.network ?? 'host',
     limits: { processes: of.own?.processes ?? MOST_PROCESSES, memoryMb: of.own?.memory_mb },
     scratch: join(jobDir(of.homeDir, job.id), SCRATCH),
@@ -116,43 +114,9 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** Also `.git`, present or not: hooks and configuration are code. `gitMounts` opens the parts that are not. */
+/** Also `.git`, present or not: hooks and configuration are code. An agent commits into a copy. */
 function guardedIn(cwd: string): string[] {
   return ['.git', ...GUARDED].map((name) => join(cwd, name));
-}
-
-type GitMounts = Required<Pick<SandboxSpec, 'writable' | 'readOnly' | 'hidden' | 'guarded'>>;
-
-/**
- * What a commit in a worktree of Reef writes: objects, git's data of this worktree, and the folder of its own branch. Other
- * branches, configuration and hooks stay closed, and so does all of git in the user's own checkout.
- */
-export async function gitMounts(
-  job: Pick<Job, 'cwd' | 'worktree' | 'sandbox' | 'readonly'>,
-): Promise<GitMounts | undefined> {
-  const { cwd, worktree, sandbox, readonly } = job;
-  if (sandbox !== 'bubblewrap' || readonly || worktree === undefined) return undefined;
-  const checkout = await readCheckout(cwd).catch(() => undefined);
-  if (!checkout || checkout.gitDir === checkout.commonDir) return undefined;
-  const own = (name: string) => join(checkout.gitDir, name);
-  const config = own('config.worktree');
-  const isThere = existsSync(config);
-  return {
-    writable: [join(checkout.commonDir, 'objects'), checkout.gitDir, ...(await branchFolders(checkout, worktree))],
-    readOnly: [own('gitdir'), own('commondir'), ...(isThere ? [config] : [])],
-    hidden: isThere ? [] : [config], // git reads it as a file, so an empty one stands for it
-    guarded: [own('modules')],
-  };
-}
-
-/** Only a branch with the name Reef gave it: an agent may have moved HEAD. Git removes folders of packed refs, so they are made. */
-async function branchFolders({ gitDir, commonDir }: Checkout, worktree: string): Promise<string[]> {
-  const head = await readFile(join(gitDir, 'HEAD'), 'utf8');
-  const [, folder, id] = /^ref: (refs\/heads\/reef\/[a-z0-9-]+-([a-z0-9]{8}))\/tip\s*$/.exec(head) ?? [];
-  if (folder === undefined || id !== worktree.slice(-8).toLowerCase()) return [];
-  const folders = [join(commonDir, folder), join(commonDir, 'logs', folder)];
-  for (const path of folders) mkdirSync(path, { recursive: true });
-  return folders;
 }
 
 /** Folders in which something runs in a sandbox. The last one to leave a folder removes its guards. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { networkFor } from '../agents/network.ts';
 import type { AdapterRegistry } from '../agents/registry.ts';
@@ -12,6 +13,7 @@ import { createSafeDir } from '../base/safe-dir.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { Checkout } from '../git/checkout.ts';
 import { createGit, type Git } from '../git/git-command.ts';
+import { PrivateGits } from '../git/private/private-gits.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { contained } from '../process/chain.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
@@ -32,6 +34,7 @@ import { GitWorktreeManager } from '../worktrees/manager.ts';
 import { asUserIn } from './as-user.ts';
 import { openCodeContext, referencesOf } from './code-context.ts';
 import { CodeOperations } from './code-operations.ts';
+import { gitApart } from './git-apart.ts';
 import { StateOperations } from './state-operations.ts';
 import { TaskNames } from './task-names.ts';
 import { ToldEdits } from './told-edits.ts';
@@ -103,8 +106,11 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
     commonDir: checkout.commonDir,
     settings: () => deps.lastSettings().context,
   });
+  const apart = gitApart(deps, checkout);
+  const copies = new PrivateGits({ git, apart, folder: join(realpathSync(home.dir), 'git') });
   const worktrees = await GitWorktreeManager.open({
     git,
+    copies,
     store,
     clock,
     log,
@@ -135,12 +141,27 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
   });
   const names = new TaskNames({ store, worktrees });
   const code = new CodeOperations({ store, repository: root, worktrees, names, ...context });
-  const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
+  const states = new StateOperations({ home, store, git, copies, clock, log, worktrees, redact, code });
   const activity = new WorktreeActivity({ store, repository: root, folderOf: (id) => worktrees.folder(id) });
   context.servers.follow(activity);
   const edits = new ToldEdits({ store, repository: root, servers: context.servers });
   const shellIn = (id: string) => openShell(deps, { worktree: worktrees.record(id), root, gateEnv: gates.gateEnv });
-  return { root, git, project, notices, gates, context, worktrees, names, code, states, activity, edits, shellIn };
+  return {
+    root,
+    git,
+    copies,
+    project,
+    notices,
+    gates,
+    context,
+    worktrees,
+    names,
+    code,
+    states,
+    activity,
+    edits,
+    shellIn,
+  };
 }
 
 interface ShellPlace {

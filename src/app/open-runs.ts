@@ -104,7 +104,7 @@ export function activeRuns(store: Store): number {
 
 function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts['blobs']): WorkflowPorts {
   const { clock, store, signal, registry, jobs, repository, carry } = deps;
-  const { git, gates, worktrees, context, states } = repository;
+  const { git, copies, gates, worktrees, context, states } = repository;
   const permissionsOf = (runId: string) => findRun(store, runId).doc.leave;
   return {
     ...gates,
@@ -113,7 +113,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     openDir: createSafeDir,
     defaultAgent: () => deps.settings().default_agent,
     jobs: new BlockAgents({ jobs, store, signal, permissionsOf }),
-    captures: createRunCaptures({ git, clock }),
+    captures: createRunCaptures({ git, clock, copies }),
     worktrees,
     prompt: {
       limit: PROMPT_TOKENS,

@@ -10,6 +10,7 @@ import { parseJson } from '../base/safe-json.ts';
 import { sectionText } from '../coder/tools/state.ts';
 import { changePlan } from '../coder/tools/talk.ts';
 import type { Git } from '../git/git-command.ts';
+import type { PrivateGits } from '../git/private/private-gits.ts';
 import { readHead } from '../git/repository.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -30,6 +31,7 @@ interface StateOperationsDeps {
   home: Home;
   store: Store;
   git: Git;
+  copies: Pick<PrivateGits, 'settle'>;
   clock: Clock;
   log: Logger;
   worktrees: GitWorktreeManager;
@@ -173,8 +175,9 @@ export class StateOperations implements StateCore {
   }
 
   async #open(path: string): Promise<Tracker> {
-    const { git, clock, log, store } = this.#deps;
+    const { git, copies, clock, log, store } = this.#deps;
     const checkout = await git.locate(path);
+    await copies.settle(checkout).catch(() => undefined); // what cannot be brought over is told by the operations on worktrees
     const jobs = this.#jobsIn(path);
     const last = jobs.at(-1)?.id;
     const base = (await this.#worktreeAt(path))?.base.commit ?? (await readHead(git, checkout)).commit;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Oid } from './ref-name.ts';
 import type { IndexEntry } from './tree.ts';
 
@@ -24,6 +25,8 @@ const ALIGNED_TO = 8;
 interface ReadIndex {
   /** The tree that a commit of it would have, if git has worked it out: as after a checkout or a commit. */
   tree: Oid | undefined;
+  /** Where its entries end. */
+  end: number;
 }
 
 /** Shows the entries of an index (gitformat-index), without sparse ones. Undefined for what git itself has to read, such as a split index. */
@@ -40,18 +43,35 @@ export function readIndexFile(
       const entry = reader.next();
       if (entry) show(entry);
     }
-    return readExtensions(bytes, { from: reader.at, end: bytes.length - oidBytes, oidBytes });
+    const rest = readExtensions(bytes, { from: reader.at, end: bytes.length - oidBytes, oidBytes });
+    return rest && { ...rest, end: reader.at };
   } catch (error) {
     if (error instanceof RangeError) return undefined; // it ends too soon
     throw error;
   }
 }
 
+/**
+ * The index with its entries only, so that it names nothing but what `show` was given. Undefined for what git itself has to read.
+ * Git makes the rest anew.
+ */
+export function entriesOnly(bytes: Buffer, oidBytes: number, show: (entry: RecordedEntry) => void): Buffer | undefined {
+  const read = readIndexFile(bytes, oidBytes, show);
+  if (read === undefined) return undefined;
+  const kept = bytes.subarray(0, read.end);
+  const sum = createHash(oidBytes === SHA1_BYTES ? 'sha1' : 'sha256')
+    .update(kept)
+    .digest();
+  return Buffer.concat([kept, sum]);
+}
+
+const SHA1_BYTES = 20;
+
 /** A reader must understand every extension whose name begins with a small letter. */
 function readExtensions(
   bytes: Buffer,
   { from, end, oidBytes }: { from: number; end: number; oidBytes: number },
-): ReadIndex | undefined {
+): Pick<ReadIndex, 'tree'> | undefined {
   let tree: Oid | undefined;
   let at = from;
   while (at < end) {

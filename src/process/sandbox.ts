@@ -66,14 +66,15 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): { options: strin
   const named = (spec.readOnly ?? []).map((path) => ({ from: existing(path), path: placeOf(path, bare) }));
   const { guarded, absent, held } = guards(spec, { writable, closed: [...named.map(({ path }) => path), ...hidden] });
   const readOnly = guarded.map((path) => ({ from: path, path }));
+  const binds = (spec.binds ?? []).map(({ to, ...bind }) => ({ ...bind, path: placeOf(to, bare) }));
+  const opened = [...writable, ...hidden, ...home, ...binds.flatMap((bind) => (bind.isReadOnly ? [] : [bind.path]))];
   const mounts = [
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
     ...home.map((path) => ({ path, options: ['--bind', ownHome, path] })),
     ...[...writable, ...held].map((path) => ({ path, options: ['--bind', path, path] })),
     ...[...named, ...readOnly].map(({ from, path }) => ({ path, options: ['--ro-bind', from, path] })),
-    ...(spec.binds ?? []).flatMap(({ from, to, isReadOnly = false }) => {
-      const path = placeOf(to, bare);
-      if (!existsSync(path) && !isInside(path, [...writable, ...hidden, ...home])) return [];
+    ...binds.flatMap(({ from, path, isReadOnly = false }) => {
+      if (!existsSync(path) && !isInside(path, opened)) return [];
       return [{ path, options: [isReadOnly ? '--ro-bind' : '--bind', existing(from), path] }];
     }),
     ...absent.map((path) => ({ path, options: ['--tmpfs', path] })),

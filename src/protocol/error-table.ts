@@ -119,7 +119,11 @@ export const errorTable = {
   repo_busy: final(409, 1, 'Finish or abort the merge, rebase or cherry-pick that is in progress there.'),
   ref_invalid: final(400, 2, 'Use a name that `git check-ref-format` accepts and that does not begin with a dash.'),
   nested_repository: final(409, 1, 'Add the repository named above to .gitignore, or make it a submodule.'),
-  history_refused: final(409, 1, 'Keep the files and drop what git refuses: `git reset <a commit from before>` in that folder, then try again.'),
+  history_refused: final(
+    409,
+    1,
+    'Where the message names no way: keep the files and drop what git refuses: `git reset <a commit from before>` in that folder, then try again.',
+  ),
   capture_too_large: final(413, 1, 'Remove large files, or add them to .gitignore if they should not be kept.'),
   // workflow
   manifest_not_found: final(404, 4, '`reef workflow init test-fix` writes one; without a file the built-in workflow runs.'),

@@ -8,6 +8,7 @@ import { ChangeSignal } from '../events/change-signal.ts';
 import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
 import { LOCK_WAIT_MS } from '../git/hardening.ts';
+import type { PrivateGits } from '../git/private/private-gits.ts';
 import type { Oid } from '../git/ref-name.ts';
 import { identify, type ProcessIdentity } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
@@ -77,6 +78,8 @@ export type Notice =
       message: string;
     };
 
+export type Copies = Pick<PrivateGits, 'settle' | 'rescue' | 'drop'>;
+
 /** Where a test may end the process: between two effects. */
 export type Point =
   | `create.${'claimed' | 'added' | 'made' | 'set_up'}`
@@ -87,6 +90,8 @@ export type Point =
 /** What every operation on worktrees is given. */
 export interface Deps {
   git: Git;
+  /** What agents in sandboxes committed and nobody has brought over yet. */
+  copies: Copies;
   /** The main checkout. */
   checkout: Checkout;
   records: Records;
@@ -139,7 +144,7 @@ const DEFAULTS = { maxActive: 8, overlapThreshold: 1, slicerHops: 2, leastMs: 2_
 type Given = Pick<Deps, 'git' | 'store' | 'clock' | 'log' | 'run'>;
 type Defaulted = Pick<
   Deps,
-  'asUser' | 'vacate' | 'edited' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'
+  'copies' | 'asUser' | 'vacate' | 'edited' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'
 >;
 
 export interface ManagerOptions extends Given, Partial<Defaulted> {
@@ -180,6 +185,7 @@ export async function openDeps(
     gateCheckouts: new Map(),
     changed: new ChangeSignal(),
     fold: await foldOf(checkout.toplevel),
+    copies: options.copies ?? NO_COPIES,
     asUser: options.asUser ?? (() => Promise.resolve(undefined)),
     vacate: options.vacate ?? (() => Promise.resolve()),
     edited: options.edited ?? (() => {}),
@@ -200,6 +206,8 @@ export async function openDeps(
   };
   return { deps, settings };
 }
+
+const NO_COPIES: Copies = { settle: async () => {}, rescue: async () => {}, drop: async () => {} };
 
 /** Where worktrees are made from now on. Those that stand stay where they are. */
 export function layoutNow(

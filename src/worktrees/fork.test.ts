@@ -58,7 +58,7 @@ verifies('T-03').test(
   async () => {
     const world = await makeWorld({ 'a.txt': 'a\n', '.gitignore': '*.log\n' });
     const { git, plain, edit, gitIn } = world;
-    const captures = createRunCaptures({ git, clock: systemClock });
+    const captures = createRunCaptures({ git, clock: systemClock, copies: { settle: async () => {} } });
     const work = await world.start('run');
     const first = await captures.treeId(work.path);
     edit(work, 'x.log', 'ignored');

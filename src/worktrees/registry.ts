@@ -83,11 +83,16 @@ export async function mendEntry({ checkout }: Deps, path: string): Promise<void>
   if (written.some((text) => text.trim() === '')) await rm(folder, { recursive: true, force: true });
 }
 
-/** An agent can write to the folder: a `.git` that leads to another repository or checkout is refused. */
-export async function openWorktree({ git, checkout }: Deps, path: string): Promise<Checkout> {
+/**
+ * With what an agent committed in its copy. An agent can write to the folder: a `.git` that leads to another repository or
+ * checkout is refused.
+ */
+export async function openWorktree({ git, checkout, copies }: Deps, path: string): Promise<Checkout> {
   const worktree = await git.locate(path);
-  if (worktree.toplevel === path && worktree.commonDir === checkout.commonDir) return worktree;
-  throw redirected(path, `leads to ${worktree.toplevel} of ${worktree.commonDir}`);
+  if (worktree.toplevel !== path || worktree.commonDir !== checkout.commonDir)
+    throw redirected(path, `leads to ${worktree.toplevel} of ${worktree.commonDir}`);
+  await copies.settle(worktree);
+  return worktree;
 }
 
 export function folderOf({ id, path, status }: { id: string; path: string | null; status: string }): string {

@@ -6,6 +6,7 @@ import { capture } from '../git/capture.ts';
 import { diffTrees } from '../git/diff.ts';
 import type { Git } from '../git/git-command.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { Copies } from './deps.ts';
 import { refs } from './layout.ts';
 import { namesOf } from './radar/compare.ts';
 
@@ -19,10 +20,22 @@ export interface RunCaptures {
   checkpoint(worktreePath: string, ref: string, message: string): Promise<{ commit: string; tree: string }>;
 }
 
-export function createRunCaptures({ git, clock }: { git: Git; clock: Clock }): RunCaptures {
+export function createRunCaptures({
+  git,
+  clock,
+  copies,
+}: {
+  git: Git;
+  clock: Clock;
+  copies: Pick<Copies, 'settle'>;
+}): RunCaptures {
   const locks = new KeyedSerial();
   const take = (path: string, ref: string, message: string) =>
-    locks.run(path, async () => capture(git, await git.locate(path), { ref, message, at: clock.now() }));
+    locks.run(path, async () => {
+      const checkout = await git.locate(path);
+      await copies.settle(checkout);
+      return capture(git, checkout, { ref, message, at: clock.now() });
+    });
   const look = (path: string) => {
     const name = basename(path);
     return take(path, refs.tree(isId(name) ? name : 'checkout'), 'Reef looks');

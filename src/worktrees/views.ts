@@ -70,7 +70,7 @@ async function healthOf(deps: Deps, { path }: StoredWorktree): Promise<WorktreeV
     const isClean = (await readStatus(deps.git, worktree)).length === 0 && !(await operationUnderWay(worktree));
     return isClean ? 'GREEN' : 'AMBER';
   } catch (error) {
-    if (error instanceof ReefError) return 'RED';
+    if (error instanceof ReefError) return error.code === 'repo_busy' ? 'AMBER' : 'RED';
     throw error;
   }
 }

@@ -82,12 +82,7 @@ export const security = page('security', {
   },
   'X-135': { from: '+', says: 'agent state inside a sandbox is a private copy of which only sessions come back', status: 'done' },
   'X-136': { from: '+', says: 'what judges is not what was judged: gates run in a fresh checkout with programs from outside', status: 'done' },
-  'X-137': {
-    from: '+',
-    says: 'objects an agent writes go to a folder of its own and are checked when captured',
-    status: 'todo',
-    because: 'checked they are; the folder of its own is not built: docs/decisions/0047 says which of three ways holds, and what has to move with it; sandbox.git: read closes the objects of the repository',
-  },
+  'X-137': { from: '+', says: 'objects an agent writes go to a folder of its own and are checked when captured', status: 'done' },
   'X-138': { from: '+', says: 'a decision names the question it answers', status: 'done' },
   'X-139': { from: '+', says: 'unclear shell text is asked about, and nothing an agent sends blocks the event loop', status: 'done' },
 });

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
 import { SLOW_MS } from '../e2e/real.ts';
 import { RunsRig, usersOwn } from '../e2e/runs-rig.ts';
+import { plainGit } from '../support/repository.ts';
 import { verifies } from '../support/verifies.ts';
 import { eventually } from '../support/wait.ts';
 
@@ -40,6 +41,11 @@ async function ended(id: string) {
     type === 'progress' && payload.kind === 'tool_result' ? [payload.text] : [],
   );
   return { job, said };
+}
+
+/** Plain git of a person in a worktree. */
+function git(folder: string, ...args: string[]): string {
+  return plainGit(folder, rig.world.env)(...args);
 }
 
 /** Branches, configuration, hooks and what git keeps of other worktrees. */
@@ -98,6 +104,53 @@ boxed('X-24').test(
     expect([repositoryOf(), rig.git('fsck', '--no-dangling')]).toEqual([before, '']);
     expect((await rig.json('worktree', 'accept', job.worktree ?? '')).status).toBe('merged');
     expect(rig.git('show', 'main:one.txt')).toBe('one');
+  },
+  SLOW_MS,
+);
+
+boxed('X-137').test(
+  'what an agent does to objects reaches nobody, and its commits are in the repository when it ends, also after a kill of the daemon',
+  async () => {
+    const damage =
+      'for f in $(find "$(git rev-parse --git-common-dir)/objects/" "$(cat "$(git rev-parse --git-common-dir)/objects/info/alternates")" -type f ! -name alternates); do chmod u+w $f; echo x > $f; rm -f $f; done';
+    const commit = 'echo one > one.txt && git add one.txt && git commit -qm one';
+    const rest = 'echo two > two.txt && git add two.txt && git stash -q && git stash pop -q && git commit -qm two';
+    const wait = 'touch waits; until [ -e go ]; do sleep 0.05; done; rm waits go';
+    const id = await start('objects', [damage, commit, wait, rest], '--worktree');
+    const { cwd, worktree = '' } = await rig.world.until(id, ({ cwd: folder }) => existsSync(join(folder, 'waits')));
+    expect([rig.git('fsck', '--no-dangling'), git(cwd, 'log', '-1', '--format=%s')]).toEqual(['', 'project']);
+    await rig.world.killDaemon();
+    writeFileSync(join(cwd, 'go'), '');
+    const { said } = await ended(id);
+    expect(said.slice(1)).toEqual(Array(3).fill('exit 0\n'));
+    expect([git(cwd, 'log', '-2', '--format=%s'), git(cwd, 'status', '--porcelain')]).toEqual(['two\none', '']);
+    expect((await rig.json('worktree', 'accept', worktree)).status).toBe('merged');
+    rig.git('gc', '-q', '--prune=now');
+    expect([rig.git('show', 'main:two.txt'), rig.git('fsck', '--no-dangling')]).toEqual(['two', '']);
+  },
+  SLOW_MS,
+);
+
+boxed('X-137').test(
+  'where a person and an agent both commit in a worktree, nothing is merged until somebody typed what the refusal says',
+  async () => {
+    const wait = 'touch waits; until [ -e go ]; do sleep 0.05; done; rm waits go';
+    const commit = 'echo agent > agent.txt && git add agent.txt && git commit -qm agent';
+    const id = await start('both', [wait, commit], '--worktree');
+    const { cwd, worktree = '' } = await rig.world.until(id, ({ cwd: folder }) => existsSync(join(folder, 'waits')));
+    writeFileSync(join(cwd, 'own.txt'), 'own\n');
+    git(cwd, 'add', 'own.txt');
+    git(cwd, 'commit', '-qm', 'own');
+    writeFileSync(join(cwd, 'go'), '');
+    await ended(id);
+    const warned = (await rig.world.events(id)).map(({ payload }) => JSON.stringify(payload)).join('\n');
+    expect(warned).toContain('both made commits');
+    const { out, err } = await rig.reef('worktree', 'accept', worktree);
+    const [, ref = ''] = /merge (refs\/reef\/apart\/\w+)/.exec(out + err) ?? [];
+    rmSync(join(cwd, 'agent.txt'));
+    git(cwd, 'merge', '-q', '--no-edit', ref);
+    expect((await rig.json('worktree', 'accept', worktree)).status).toBe('merged');
+    expect([rig.git('show', 'main:own.txt'), rig.git('show', 'main:agent.txt')]).toEqual(['own', 'agent']);
   },
   SLOW_MS,
 );

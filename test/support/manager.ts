@@ -32,6 +32,7 @@ export function managerOf(storage: TestStorage<Clock>, more: Pick<ManagerDeps, '
     sockets: join(storage.dir, 'run'),
     version: '0',
     jobSockets: { open: async () => undefined, close: async () => undefined },
+    git: { lend: async () => [], settle: async () => undefined },
     sandboxSettings: () => ({ read: [], write: [], hosts: [] }),
     maxJobs: () => 0,
     folderOf: () => undefined,

@@ -166,6 +166,7 @@ proves('A-121').test('a terminal that takes no task for long is told of once, an
     timings,
     nextTurn: async () => {},
     guards: new GuardedFolders(storage.store),
+    git: { settle: async () => undefined },
     home: new AgentHome({ state: [], dir, log: createLogger({ write: () => undefined, clock, redact: String }) }),
     awakeMs: () => now,
   };

@@ -19,6 +19,7 @@ const limits = ({ days, mib }: Keep): readonly (readonly [RegExp, string])[] => 
   [/^daemon\.log/, 'at most 8 MiB, and as much of the one before'],
   [/^state\.json$/, 'the live jobs, 20 ended ones, and work that is not merged'],
   [/^repostate$/, `one file per worktree, removed after ${LINES_KEPT_DAYS} days`],
+  [/^git$/, 'copies into which agents commit, gone with their worktrees'],
   [/\.bad-/, 'kept until you delete it'],
   [
     /^reef\.db/,

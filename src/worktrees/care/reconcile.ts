@@ -28,7 +28,7 @@ export async function reconcile(deps: Deps): Promise<ReconcileReport> {
     if (said !== undefined) recovered.push(said);
   }
   const classes = classify(await look(deps));
-  for (const id of classes.ghosts) markLost(deps, id);
+  for (const id of classes.ghosts) if (markLost(deps, id)) await rescue(deps, id);
   await emptyTrash(deps);
   const open = new Set(deps.records.open().map(({ id }) => id));
   const ended = deps.records.all().filter(({ id }) => !open.has(id));
@@ -64,14 +64,22 @@ export async function look(deps: Sight): Promise<Seen> {
 }
 
 /** Branch and refs stay, so the worktree can be made again. */
-function markLost(deps: Deps, id: string): void {
-  if (deps.locks.isBusy(`worktree ${id}`)) return;
+function markLost(deps: Deps, id: string): boolean {
+  if (deps.locks.isBusy(`worktree ${id}`)) return false;
   const { path, title } = deps.records.get(id);
-  if (path !== null && existsSync(path)) return; // made after the folders were listed
+  if (path !== null && existsSync(path)) return false; // made after the folders were listed
   deps.records.change(id, (now) => ({ ...without(now, 'intent', 'pending'), status: 'lost', path: null }));
   deps.ports.release(id);
   const where = path === null ? 'the ref that held it' : path;
   deps.announce({ kind: 'lost', worktreeId: id, message: `${title}: ${where} is gone.` });
+  return true;
+}
+
+/** What its agent committed and nobody brought over is not lost with the folder. */
+async function rescue({ copies, checkout, log }: Deps, id: string): Promise<void> {
+  await copies
+    .rescue(checkout, id)
+    .catch((error: unknown) => log.warn('what an agent committed could not be brought over', { worktree: id, error }));
 }
 
 export interface Seen {

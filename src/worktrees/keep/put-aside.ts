@@ -107,6 +107,7 @@ async function keepStill(deps: Deps, row: StoredWorktree, ref: string, session?:
       const stamp = await stampOf(deps.git, worktree);
       const kept = await keep(deps, row, worktree, { ref, session });
       await deps.at('keep.kept');
+      await deps.copies.settle(worktree);
       if (stamp !== (await stampOf(deps.git, worktree))) continue;
       return { kept, stamp, path, ignored: await ignoredIn(deps, worktree) };
     }

@@ -30,6 +30,7 @@ export async function finishRemoval(deps: Deps, id: string): Promise<StoredWorkt
   }
   await deps.at('remove.moved');
   await forget(deps, row.intent);
+  await deps.copies.drop(deps.checkout, id);
   await deps.at('remove.forgotten');
   await emptyTrash(deps);
   await letGo(deps, row);

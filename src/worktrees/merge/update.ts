@@ -45,6 +45,7 @@ export async function updateWorktree(deps: Deps, id: string, into?: string): Pro
   deps.records.change(id, (now) => remember(now, conflicts));
   await layFiles(git, worktree, { from: tip.tree, to: tree });
   await moveHead(git, worktree, { from: tip.head, to: merged });
+  await deps.copies.settle(worktree);
   deps.edited(worktree.toplevel);
   if (conflicts.length === 0) return { id, target, status: 'updated', files: [] };
   const unmarked = await withoutMarks(worktree, conflicts);

@@ -50,7 +50,9 @@ export class Samples {
     const { git, checkout, clock } = this.#deps;
     const last = this.#last.get(row.id);
     if (last && clock.monotonicMs() - last.takenMs < this.#leastMs) return last.sample;
-    const worktree = last?.sample.worktree ?? (await openWorktree(this.#deps, folderOf(row)));
+    const known = last?.sample.worktree;
+    if (known) await this.#deps.copies.settle(known);
+    const worktree = known ?? (await openWorktree(this.#deps, folderOf(row)));
     const [stamp, tip] = [await stampOf(git, worktree), await currentTip(git, checkout, row.base)];
     const takenMs = clock.monotonicMs();
     const sample = last?.stamp === stamp && last.tip === tip ? last.sample : await this.#capture(row, worktree, tip);
