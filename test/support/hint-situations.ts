@@ -78,7 +78,8 @@ export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   systemd_missing: 'it takes a machine without systemd; the commands of a fleet are typed by its tests',
   reef_not_there: 'it takes another machine: test/e2e/remote-home.test.ts',
   ...{ agent_not_logged_in: AGENT, budget_exhausted: AGENT },
-  still_ending: 'it takes a tree that will not end: test/e2e/bad-input.test.ts meets it, and kills again by the operation',
+  still_ending:
+    'it takes a tree that will not end: test/e2e/bad-input.test.ts meets it, and kills again by the operation',
   queue_full: 'it takes a thousand jobs: test/e2e/full-queue.test.ts meets it, and ends one by the operation',
   review_stale: 'a page sends reviews: test/e2e/review.test.ts meets it',
   secret_missing: 'the command asks for the secret',
