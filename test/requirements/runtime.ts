@@ -50,7 +50,7 @@ export const runtime = page('runtime', {
   'R-64': { from: 'seed 001', says: 'compression and autonaming are scheduled by the caller', status: 'done' },
   'R-65': { from: 'seed 001', says: 'a compressed prompt keeps system prompt, one summary, facts and requests', status: 'done' },
   'R-66': { from: '+', says: 'compression stops when it saves nothing', status: 'done' },
-  'R-70': { from: '+', says: 'all faces parse, run and render', status: 'todo', because: "CLI, REPL, HTTP, native jobs and the engine's order are proved; MCP has no tool for a question" },
+  'R-70': { from: '+', says: 'all faces parse, run and render', status: 'done' },
   'R-71': { from: '+', says: 'the turn loop is iterative and limited', status: 'done' },
   'R-72': { from: '+', says: 'engine events reach every emitter, and one that throws is detached', status: 'done' },
   'R-73': { from: 'seed 001', says: 'cancel ends model and tools within 2 s and keeps a valid history', status: 'done' },
