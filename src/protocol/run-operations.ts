@@ -52,6 +52,8 @@ export const runSummarySchema = z.strictObject({
   parentId: text.optional(),
   createdAt: text,
   endedAt: text.optional(),
+  /** Of a run that has ended: where its seconds went. `rest` is Reef's own time, and that of waiting for a place or for a person. */
+  times: z.strictObject({ setUp: z.number(), agents: z.number(), gates: z.number(), rest: z.number() }).optional(),
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
 

@@ -247,6 +247,8 @@ const logEntrySchema = z.strictObject({
   checkpoint: text.optional(),
   exit: z.strictObject({ code: z.number().int().nullable(), timedOut: z.boolean() }).optional(),
   spent: amountsSchema.optional(),
+  /** Of a gate, in seconds: the set-up of the checkout it ran in, and the gate itself. */
+  took: z.strictObject({ setUp: z.number(), gate: z.number() }).optional(),
   segments: z.array(segmentViewSchema),
 });
 export type LogEntry = z.infer<typeof logEntrySchema>;

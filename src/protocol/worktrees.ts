@@ -137,7 +137,11 @@ export const worktreeViewSchema = worktreeRecordSchema.extend({
   seen: z.strictObject({ files: count, tree: oid }).nullable(),
   /** What each gate said last, and of which tree. */
   gates: z.array(gateStandingSchema),
-  setup: z.strictObject({ state: z.enum(['none', 'done', 'failed']), message: text.exactOptional() }),
+  setup: z.strictObject({
+    state: z.enum(['none', 'done', 'failed']),
+    message: text.exactOptional(),
+    seconds: z.number().exactOptional(),
+  }),
   pending: pendingSchema.exactOptional(),
   pr: pullRequestSchema.exactOptional(),
   failure: z.strictObject({ code: text, message: text }).exactOptional(),

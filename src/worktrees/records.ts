@@ -38,7 +38,7 @@ export interface StoredWorktree extends WorktreeRecord {
   /** Worktrees in which one task is tried several times: they do not wait for each other, as one of them is merged. */
   group?: string;
   overtaken: number;
-  setup: { state: 'none' | 'done' | 'failed'; message?: string };
+  setup: { state: 'none' | 'done' | 'failed'; message?: string; seconds?: number };
   intent?: Intent;
   pending?: PendingMerge & { options: { strategy: 'squash' | 'merge' | 'ff'; yes: boolean; message?: string } };
   /** Files that the last update left in conflict; those without marks took one side. */

@@ -11,9 +11,11 @@ const SHOWN_BYTES = 4_096;
 
 /** Runs the repository's set-up. If it fails, the worktree stays and the result says why. */
 export async function runSetup(deps: Deps, row: Place, abort?: AbortSignal): Promise<StoredWorktree['setup']> {
+  const began = deps.clock.monotonicMs();
   const failure = await runScript(deps, row, { which: 'setup', abort });
   if (failure === 'none') return { state: 'none' };
-  return failure === undefined ? { state: 'done' } : { state: 'failed', message: failure };
+  const seconds = (deps.clock.monotonicMs() - began) / 1_000;
+  return failure === undefined ? { state: 'done', seconds } : { state: 'failed', message: failure, seconds };
 }
 
 /** Never fatal: the worktree is about to go. */

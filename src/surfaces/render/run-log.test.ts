@@ -78,3 +78,12 @@ test('files are named without the folder of the worktree, also once that is gone
     '→ Edit test/a.js',
   ]);
 });
+
+test('the seconds of a gate are its own, beside those of the set-up before it', async () => {
+  const spent = { tokens: 0, turns: 0, seconds: 20.5, usd: 0 };
+  const entry = { ...visited('Main__Test', 'complete', ''), spent, took: { setUp: 16.24, gate: 3.5 } };
+  const lines = await told({ 'Main__Test#1': entry }, [
+    { gate: 'test', block: 'Main__Test', visit: 1, result: 'passed' },
+  ]);
+  expect(lines.at(-1)).toBe('✔ Test  passed, 3.5 s (set-up 16.2 s)');
+});

@@ -96,6 +96,13 @@ function withoutSettled(events: readonly LoggedEvent[]): LoggedEvent[] {
   return events.filter(({ payload }) => payload.questionId === undefined || !settled.includes(payload.questionId));
 }
 
+/** Of a gate its own, and beside them those of the set-up that had to come first. */
+function secondsOf({ spent, took }: LogEntry): string {
+  const own = took?.gate ?? spent?.seconds ?? 0;
+  const before = took !== undefined && took.setUp > 0 ? ` (set-up ${took.setUp.toFixed(1)} s)` : '';
+  return own > 0 ? `, ${own.toFixed(1)} s${before}` : before;
+}
+
 /** A signal as a person says it. */
 function saidWord(signal: string): string {
   const name = signal.replace(/^SIGNAL:/, '');
@@ -103,8 +110,8 @@ function saidWord(signal: string): string {
 }
 
 function* ending(entry: LogEntry, view: RunView | null, style: Style): Generator<string> {
-  const { block, visit, signal, status, spent, segments } = entry;
-  const seconds = spent && spent.seconds > 0 ? `, ${spent.seconds.toFixed(1)} s` : '';
+  const { block, visit, signal, status, segments } = entry;
+  const seconds = secondsOf(entry);
   const word = signal === undefined ? status : saidWord(signal);
   const judged = view?.gates.filter((each) => each.block === block && each.visit === visit) ?? [];
   const isUnset = judged.length > 0 && judged.every(({ result }) => result === 'not_run');

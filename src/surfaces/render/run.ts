@@ -48,9 +48,18 @@ export function runOutcome(run: RunSummary, view: RunView | null, style: Style):
   return [
     `${style.paint(colour, words)}, after ${lasted(run, style.now)}${why}`,
     ...(run.notes ?? []).map(printable),
-    ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
+    ...(view ? gates({ gates: lastOf(view) }, style) : []),
+    ...(run.times ? [timesLine(run.times, style)] : []),
+    ...(view ? halts(run, view, style) : []),
     ...nextOf(run, view),
   ].join('\n');
+}
+
+/** What of it was Reef's own doing, or waiting, is what is left. */
+function timesLine({ setUp, agents, gates, rest }: NonNullable<RunSummary['times']>, { paint }: Style): string {
+  const parts = { 'set-up': setUp, agents, gates, 'Reef and waiting': rest };
+  const words = Object.entries(parts).map(([name, seconds]) => `${name} ${seconds.toFixed(1)} s`);
+  return `${paint('dim', 'time'.padEnd(9))} ${words.join(', ')}`;
 }
 
 function statusWords({ status, obstacle }: RunSummary): string {

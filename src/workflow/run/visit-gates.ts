@@ -30,22 +30,22 @@ interface GateVisit {
 export async function visitGates(at: BranchRun, visit: GateVisit): Promise<WorkerOutput> {
   const { run } = at.input;
   const verdicts: GateVerdict[] = [];
+  const took = { setUp: 0, gate: 0 };
   let output: WorkerOutput = { signal: SUCCESS, new_payload: visit.input.execution_payload };
   for (const gate of gatesAt(run.gates, visit.own.gate, gatesIn(run.manifest))) {
     const input = { ...visit.input, execution_payload: output.new_payload };
-    const { said, verdict } = await judge(at, { ...visit, input }, gate);
+    const { said, verdict } = await judge(at, { ...visit, input, took }, gate);
     verdicts.push(verdict);
     output = said;
-    if (said.signal !== SUCCESS && verdict.blocks !== false) return { ...said, verdicts };
+    if (said.signal !== SUCCESS && verdict.blocks !== false) return { ...said, verdicts, took };
   }
-  return { ...output, signal: SUCCESS, verdicts };
+  return { ...output, signal: SUCCESS, verdicts, took };
 }
 
-async function judge(
-  at: BranchRun,
-  visit: GateVisit,
-  gate: string,
-): Promise<{ said: WorkerOutput; verdict: GateVerdict }> {
+/** Its seconds so far; each gate adds its own. */
+type Timed = GateVisit & { took: { setUp: number; gate: number } };
+
+async function judge(at: BranchRun, visit: Timed, gate: string): Promise<{ said: WorkerOutput; verdict: GateVerdict }> {
   const settings = gateSettings(at, visit, gate);
   const known = await knownOf(at, visit, gate);
   const told = toldBefore(visit, gate);
@@ -137,7 +137,7 @@ function work(
 }
 
 /** The agent can write to the worktree, so the gate sees the same files in a checkout that the agent never had. */
-async function inCheckout(at: BranchRun, visit: GateVisit, gate: string): Promise<WorkerOutput> {
+async function inCheckout(at: BranchRun, visit: Timed, gate: string): Promise<WorkerOutput> {
   const { ports, input } = at;
   const names = Object.keys(input.run.gates);
   const earlier: string[] = [];
@@ -148,9 +148,13 @@ async function inCheckout(at: BranchRun, visit: GateVisit, gate: string): Promis
     return { said, passed: said.signal === SUCCESS };
   };
   try {
-    const { said } = await ports.worktrees.inGateCheckout(input.worktree.id, visit.judged, (checkout) =>
-      runInOrder(checkout, { gate, earlier, run: (name) => run(checkout, name) }),
-    );
+    const { said } = await ports.worktrees.inGateCheckout(input.worktree.id, visit.judged, async (checkout) => {
+      const began = ports.clock.monotonicMs();
+      const judged = await runInOrder(checkout, { gate, earlier, run: (name) => run(checkout, name) });
+      visit.took.setUp += checkout.setUpSeconds;
+      visit.took.gate += (ports.clock.monotonicMs() - began) / 1_000;
+      return judged;
+    });
     return said;
   } catch (error) {
     if (!(error instanceof ReefError && error.details?.isByChange === true)) throw error;

@@ -50,8 +50,8 @@ async function work(at: BranchRun, order: VisitOrder, block: BlockAt, scope: Ste
   return { signal: output.signal, segments, ...(judged && { tree: judged.tree }), ...kept, ...told(output) };
 }
 
-function told({ stats = {}, applied, gate, verdicts }: WorkerOutput) {
-  const facts = { ...(gate && { gate }), ...(verdicts && { verdicts }) };
+function told({ stats = {}, applied, gate, verdicts, took }: WorkerOutput) {
+  const facts = { ...(gate && { gate }), ...(verdicts && { verdicts }), ...(took && { took }) };
   return { ...stats, ...(applied && applied.length > 0 && { applied }), ...facts };
 }
 

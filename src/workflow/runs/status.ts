@@ -8,6 +8,7 @@ import { attemptsOf } from './attempts.ts';
 import { isOfBudget } from './block-agents.ts';
 import { isTheirRun, type RunSpec, type StoredRun } from './spec.ts';
 import type { RunStarter } from './start.ts';
+import { timesOf } from './times.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
 
 interface RunStatusDeps {
@@ -65,9 +66,19 @@ export class RunStatus {
       ...this.#attempts(run),
       ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
       createdAt: run.doc.createdAt,
-      ...(endedAt !== undefined && { endedAt }),
+      ...(endedAt !== undefined && { endedAt, ...this.#times(run, worktree, { view, endedAt }) }),
     };
     return { summary, view };
+  }
+
+  /** One that goes on with another's work began in a worktree that was there. */
+  #times(
+    { doc }: StoredRun,
+    worktree: WorktreeView | undefined,
+    { view, endedAt }: { view: RunView | undefined; endedAt: string },
+  ): Pick<RunSummary, 'times'> {
+    const setUp = doc.continues ? 0 : (worktree?.setup.seconds ?? 0);
+    return view ? { times: timesOf(view, { createdAt: doc.createdAt, endedAt, setUp }) } : {};
   }
 
   #behind({ id, queue }: WorktreeView): Pick<RunSummary, 'behind'> {

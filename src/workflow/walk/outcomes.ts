@@ -82,6 +82,8 @@ interface VisitFacts {
   jobId?: string;
   gate?: GateFacts;
   verdicts?: GateVerdict[];
+  /** Of gates, in seconds: the set-up of the checkout they ran in, and they themselves. */
+  took?: { setUp: number; gate: number };
   /** Segments that are already in the files or the plan. */
   applied?: string[];
   filesWritten?: number;

@@ -34,7 +34,7 @@ export class VisitLog {
 
   visited(order: VisitOrder, outcome: VisitOutcome): void {
     const at = placeOf(order);
-    const { jobId, tree, checkpoint, spent, gate, warned } = outcome;
+    const { jobId, tree, checkpoint, spent, took, gate, warned } = outcome;
     const segments = outcome.segments.map(viewSegment);
     const entry: LogEntry = {
       ...at,
@@ -48,6 +48,7 @@ export class VisitLog {
     if (tree !== undefined) entry.tree = tree;
     if (checkpoint !== undefined) entry.checkpoint = checkpoint;
     if (spent) entry.spent = spent;
+    if (took) entry.took = took;
     if (gate) entry.exit = { code: gate.code, timedOut: gate.timedOut };
     this.#enter(at);
     this.#write(at, entry);

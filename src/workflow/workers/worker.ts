@@ -47,6 +47,8 @@ export interface WorkerOutput {
   gate?: GateFacts;
   /** Of each gate that the worker ran or knew. */
   verdicts?: GateVerdict[];
+  /** Of gates, in seconds: the set-up of the checkout they ran in, and they themselves. */
+  took?: { setUp: number; gate: number };
 }
 
 export interface GateSettings {

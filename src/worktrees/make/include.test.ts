@@ -77,7 +77,7 @@ verifies('T-44', 'T-45').test(
     const record = await world.start('task');
     const line = `${record.path} ${world.checkout} ${record.branch} ${record.portBase}`;
     expect(textOf(record.path, 'seen')).toBe(`SECRET=1\n${line}\n`);
-    expect((await world.manager.view(record.id)).setup).toEqual({ state: 'done' });
+    expect((await world.manager.view(record.id)).setup).toEqual({ state: 'done', seconds: expect.any(Number) });
   },
 );
 
@@ -97,8 +97,8 @@ verifies('T-45').test(
     const mended = await world.manager.setup(id);
     expect([failed.status, failed.setup, mended.setup]).toEqual([
       'running',
-      { state: 'failed', message: 'sh ended with 3: no luck' },
-      { state: 'done' },
+      { state: 'failed', message: 'sh ended with 3: no luck', seconds: expect.any(Number) },
+      { state: 'done', seconds: expect.any(Number) },
     ]);
     expect(world.notices.map(({ kind }) => kind)).toEqual(['setup_failed']);
     await world.manager.discard(id);

@@ -25,6 +25,8 @@ export interface GateFolder {
   folder: string;
   /** The gates that have run on these files here: what they built is still there. Whoever runs one adds it. */
   ran: Set<string>;
+  /** How long its set-up took this time: 0 where the one before still served. */
+  setUpSeconds: number;
 }
 
 /**
@@ -46,12 +48,12 @@ export function withGateCheckout<T>(
     if (isUsable) {
       if (known.tree !== judged.tree) known.ran.clear();
       known.tree = judged.tree;
-      return use({ folder, ran: known.ran });
+      return use({ folder, ran: known.ran, setUpSeconds: 0 });
     }
     await dropGateCheckout(deps, row);
     const ran = new Set<string>();
-    await make(deps, { row, judged, inputs, folder, ran });
-    return use({ folder, ran });
+    const setUpSeconds = await make(deps, { row, judged, inputs, folder, ran });
+    return use({ folder, ran, setUpSeconds });
   });
 }
 
@@ -60,7 +62,7 @@ export function withGateCheckout<T>(
  * these files elsewhere, run only if it fails without.
  */
 export async function runInOrder<R extends { passed: boolean }>(
-  { ran }: GateFolder,
+  { ran }: Pick<GateFolder, 'ran'>,
   { gate, earlier, run }: { gate: string; earlier: readonly string[]; run(gate: string): Promise<R> },
 ): Promise<R> {
   const alone = await run(gate);
@@ -82,15 +84,16 @@ interface Wanted {
   ran: Set<string>;
 }
 
-async function make(deps: Deps, { row, judged, inputs, folder, ran }: Wanted): Promise<void> {
+/** How long its set-up took. */
+async function make(deps: Deps, { row, judged, inputs, folder, ran }: Wanted): Promise<number> {
   const { commit, tree, abort } = judged;
   const checkout = await addEntry(deps, { path: folder, commit, reason: `reef scratch ${row.id}` });
   const scratch = await gateRow(deps, row);
   await copyRepositoryFiles(deps, scratch);
-  const { state, message } = await runSetup(deps, scratch, abort);
+  const { state, message, seconds = 0 } = await runSetup(deps, scratch, abort);
   const made = state === 'failed' ? Buffer.of() : await untracked(deps, checkout);
   deps.gateCheckouts.set(row.id, { inputs, tree, ran, made, state: await stateOf(folder, made) });
-  if (state !== 'failed') return;
+  if (state !== 'failed') return seconds;
   await dropGateCheckout(deps, row);
   abort?.throwIfAborted();
   throw await notSetUp(deps, row, { inputs, message: (message ?? '').replaceAll(folder, row.path ?? folder) });

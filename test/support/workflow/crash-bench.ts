@@ -283,7 +283,7 @@ export async function story(bench: Bench, dir: string): Promise<Json> {
   } as Json;
 }
 
-const TIMES = new Set(['at', 'timestamp', 'endedAt', 'seconds']);
+const TIMES = new Set(['at', 'timestamp', 'endedAt', 'seconds', 'took']);
 
 function timeless(value: Json): Json {
   if (Array.isArray(value)) return value.map(timeless);

@@ -139,7 +139,7 @@ export const noBranches = {
 export function judgedInPlace(folder: string): Pick<WorkflowPorts['worktrees'], 'inGateCheckout' | 'compareWithBase'> {
   return {
     compareWithBase: async () => undefined,
-    inGateCheckout: async (_id, _judged, use) => use({ folder, ran: new Set() }),
+    inGateCheckout: async (_id, _judged, use) => use({ folder, ran: new Set(), setUpSeconds: 0 }),
   };
 }
 
