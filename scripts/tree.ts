@@ -44,8 +44,8 @@ export function linked(files: [path: string, text: string][]): Source[] {
   return [...product.values()];
 }
 
-/** What npm links; and what `reef worker` is made of, until there is one. */
-const STARTED = new Set(['bin/reef.cjs', 'src/fleet/hub/effects.ts']);
+/** What npm links. */
+const STARTED = new Set(['bin/reef.cjs']);
 
 /** Files that nobody imports or starts. */
 export function orphans(sources: Source[]): string[] {

@@ -13,7 +13,7 @@ import { withoutRepository } from './app/job-operations.ts';
 import { Notices } from './app/notices.ts';
 import { adoptOldHome } from './app/old-home.ts';
 import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
-import { activeRuns, openRuns } from './app/open-runs.ts';
+import { activeRuns, type FleetPorts, openRuns } from './app/open-runs.ts';
 import { RecordOperations } from './app/record-operations.ts';
 import { openRepositoryFolder } from './app/repository-folder.ts';
 import { UserSettings } from './app/user-settings.ts';
@@ -36,7 +36,6 @@ import type { DurableEngine } from './workflow/durable/durable-engine.ts';
 import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
 import type { JournalDeps } from './workflow/durable/journal.ts';
 import { projectFilesOf } from './workflow/project/agent-settings.ts';
-import type { WorkflowPorts } from './workflow/run/ports.ts';
 import { blockOf } from './workflow/runs/spec.ts';
 import { endRunsOf } from './workflow/runs/start.ts';
 
@@ -49,8 +48,7 @@ export interface AppOptions {
   isPortFree(port: number): Promise<boolean>;
   /** A worker of a fleet brings its own; otherwise runs are recorded in the home. */
   openEngine?(deps: EngineDeps): DurableEngine;
-  /** What it does with the work of a block that has ended. */
-  carry?: WorkflowPorts['carry'];
+  fleet?: FleetPorts;
 }
 
 type EngineDeps = JournalDeps & { log: Logger };
@@ -59,7 +57,7 @@ const DAEMON_IDLE_MS = 600_000;
 
 /** The composition root of the daemon. */
 export async function openApp(options: AppOptions) {
-  const { home, env, log, isPortFree, carry } = options;
+  const { home, env, log, isPortFree, fleet } = options;
   const clock = systemClock;
   const { read: readSettings, last: lastSettings, redact, secrets, watch } = new UserSettings(env);
   const timings = liveTimings(() => lastSettings().timings);
@@ -103,7 +101,7 @@ export async function openApp(options: AppOptions) {
     ...(repository && whatJobsAsk(repository, { store, engine })),
   });
   const records = new RecordOperations({ ...shared, log: eventLog, secrets });
-  const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository, carry });
+  const runs = repository && openRuns({ ...shared, isPortFree, runner, jobs, engine, records, repository, fleet });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   const core = runs?.core ?? withoutRepository(jobs, records, refusal);
   const notices = new Notices({ ...below, core, env: env.all, folder, settings: lastSettings });

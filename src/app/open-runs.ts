@@ -12,6 +12,7 @@ import { defineWorkflows } from '../workflow/run/run-body.ts';
 import { BlockAgents } from '../workflow/runs/block-agents.ts';
 import { CallLog } from '../workflow/runs/call-log.ts';
 import { MovingRuns } from '../workflow/runs/moving.ts';
+import type { Once } from '../workflow/runs/once.ts';
 import { RunOperations } from '../workflow/runs/operations.ts';
 import { RunPlanner } from '../workflow/runs/plan.ts';
 import { findRun } from '../workflow/runs/spec.ts';
@@ -31,8 +32,14 @@ interface RunsDeps extends RepositoryDeps {
   jobs: JobManager;
   engine: DurableEngine;
   records: RecordOperations;
-  /** Only in a fleet. */
-  carry?: WorkflowPorts['carry'] | undefined;
+  fleet?: FleetPorts | undefined;
+}
+
+/** What a worker of a fleet does for its runs. */
+export interface FleetPorts {
+  /** With the work of a block that has ended. */
+  carry: NonNullable<WorkflowPorts['carry']>;
+  once: Once;
 }
 
 /** The longest hand-over to an agent; the rest is kept as an artifact. */
@@ -50,7 +57,7 @@ export function openRuns(deps: RunsDeps) {
   const blobs = journalBlobs(store);
   const runs = new WorkflowRuns({ engine, blobs, clock, newId });
   defineWorkflows(engine, workflowPorts(deps, runs, blobs));
-  const starter = new RunStarter({ ...deps, runs, worktrees, notice: notices.post });
+  const starter = new RunStarter({ ...deps, runs, worktrees, notice: notices.post, once: deps.fleet?.once });
   const calls = new CallLog({ store, signal, jobs, worktrees, newId });
   const status = new RunStatus({ store, runs, starter, worktrees, redact });
   const planner = new RunPlanner({ ...deps, project });
@@ -103,7 +110,7 @@ export function activeRuns(store: Store): number {
 }
 
 function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts['blobs']): WorkflowPorts {
-  const { clock, store, signal, registry, jobs, repository, carry } = deps;
+  const { clock, store, signal, registry, jobs, repository, fleet } = deps;
   const { git, copies, gates, worktrees, context, states } = repository;
   const permissionsOf = (runId: string) => findRun(store, runId).doc.leave;
   return {
@@ -130,7 +137,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     codeContext: (request) => blockContext(repository, request),
     keepVerdicts: (runId, verdicts) => store.commit(() => store.verdicts.insert(runId, verdicts)),
     hasPassed: (tree, key) => store.verdicts.hasPassed(tree, key),
-    ...(carry && { carry }),
+    ...(fleet && { carry: fleet.carry }),
     isAgent: (name) => registry.names().includes(name) || isByName(name),
     steppingOf: (runId) => runs.steppingOf(runId),
   };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { hasPostgres, NO_POSTGRES, postgresOfFile } from '../support/postgres.ts';
 import { pidsNaming, textOf } from '../support/programs.ts';
+import { plainGit } from '../support/repository.ts';
 import { verifies } from '../support/verifies.ts';
 import { FleetRig } from './fleet-rig.ts';
 import { ADDS, byBlock, done, SUBTRACTS, writes } from './runs-rig.ts';
@@ -90,6 +91,85 @@ verifies('F-30', 'F-31', 'F-32', 'F-33', 'F-35', 'F-59')
       expect(new Set(attempts.map(({ branch }) => branch)).size).toBe(2);
       const tip = (await rig.hubRefs('shop', id)).tip;
       expect(attempts.filter(({ commit }) => commit === tip)).toHaveLength(1);
+    },
+    PATIENCE_MS,
+  );
+
+verifies('F-22', 'F-59', 'F-60')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test(
+    'a worker that hangs loses its run to another host; awake again it lands nothing and keeps what it had on a ref',
+    async () => {
+      const { write, mend, spec } = twoBlocks('hung');
+      const third = rig.worker('three');
+      const id = await rig.queue('shop', spec);
+      await rig.until('the first block is at work', () => lines(write.begun).length === 1, id);
+      const { host: first } = await rig.run(id);
+      await third;
+      const life = await rig.lifeOf(first ?? '');
+      process.kill(life, 'SIGSTOP');
+      const taken = await rig.runWhen(id, ({ host, lost_count }) => lost_count === 1 && host !== null);
+      expect(taken.host).not.toBe(first);
+      // Its agent went on all the while, and what it did counts for nothing.
+      await rig.until('the block is at work once more', () => lines(write.begun).length === 2, id);
+      for (const { gate } of [write, mend]) writeFileSync(gate, '');
+      const end = await rig.runWhen(id, ({ status }) => status === 'ended');
+      expect(end).toMatchObject({ host: taken.host, outcome: { status: 'completed', value: { outcome: 'success' } } });
+      const landed = await rig.hubRefs('shop', id);
+      process.kill(life, 'SIGCONT');
+      await rig.until(
+        'it knows that its run is gone',
+        () => rig.log(first ?? '').includes('another host has this run'),
+        id,
+      );
+      const checkout = join(rig.root, first ?? '', 'cache/shop/checkout');
+      const kept = () => plainGit(checkout)('for-each-ref', '--format=%(refname)', 'refs/reef/discarded');
+      await rig.until('its work is kept', () => kept() !== '', id);
+      expect([await rig.hubRefs('shop', id), await rig.run(id)]).toEqual([landed, end]);
+      expect([lines(write.begun).length, lines(mend.begun).length]).toEqual([2, 1]);
+    },
+    PATIENCE_MS,
+  );
+
+/** A gate that says that it began, and waits. */
+const slowTest = (begun: string, gate: string) =>
+  [
+    "import { appendFileSync, existsSync } from 'node:fs';",
+    "import { test } from 'node:test';",
+    `appendFileSync(${JSON.stringify(begun)}, 'x\\n');`,
+    "test('slow', async () => {",
+    `  while (!existsSync(${JSON.stringify(gate)})) await new Promise((resolve) => setTimeout(resolve, 100));`,
+    '});',
+  ].join('\n');
+
+verifies('F-35', 'F-59')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test(
+    'a machine that is gone between two blocks has a gate run again, and no agent',
+    async () => {
+      const [begun, gate, wrote] = ['begun', 'go', 'wrote'].map((name) => join(rig.root, `gate.${name}`)) as [
+        string,
+        string,
+        string,
+      ];
+      const steps = byBlock({
+        [WRITE]: [
+          { shell: ['sh', '-c', `pwd >> ${wrote}`] },
+          writes('sum.mjs', ADDS),
+          writes('slow.test.mjs', slowTest(begun, gate)),
+          done('Written.'),
+        ],
+      });
+      const id = await rig.queue('shop', { workflow: 'test-fix', agent: rig.script('gate', steps) });
+      await rig.until('the gate is at work', () => lines(begun).length === 1, id);
+      const { host: first } = await rig.run(id);
+      await rig.crash(first ?? '');
+      await rig.until('the gate is at work once more', () => lines(begun).length === 2, id);
+      writeFileSync(gate, '');
+      const run = await rig.runWhen(id, ({ status }) => status === 'ended');
+      expect(run.outcome).toMatchObject({ status: 'completed', value: { outcome: 'success' } });
+      expect(run.host).not.toBe(first);
+      expect(lines(wrote)).toHaveLength(1);
     },
     PATIENCE_MS,
   );

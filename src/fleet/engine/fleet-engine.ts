@@ -13,7 +13,15 @@ import type { Dbos, Order } from './dbos.ts';
 import { FleetRun, never, unlessAborted } from './fleet-run.ts';
 import { FleetScope } from './fleet-scope.ts';
 import { HostPaths } from './host-paths.ts';
-import { bringBlobs, keepBlobs, lastCheckpoint, type Moving, namesOf, type Recorded } from './moved-records.ts';
+import {
+  bringBlobs,
+  isInFork,
+  keepBlobs,
+  lastCheckpoint,
+  type Moving,
+  namesOf,
+  type Recorded,
+} from './moved-records.ts';
 import { type HostIdentity, RunRecords } from './run-records.ts';
 
 interface EngineDeps {
@@ -67,7 +75,7 @@ export class FleetEngine implements DurableEngine {
     const known = await this.#orderOf(runId);
     const paths = known ? await this.#pathsOf(runId, known) : this.#ownPaths();
     const order: Order = { repository: this.#deps.repository, name, version, input: paths.toRecord(input) };
-    if (await this.#records.end(runId)) return this.#refuseOther(runId, order);
+    if (await this.#endHere(runId)) return this.#refuseOther(runId, order);
     await this.#deps.moving?.begin(runId);
     if (known && !this.#live.has(runId)) {
       await this.#refuseOther(runId, order);
@@ -166,12 +174,16 @@ export class FleetEngine implements DurableEngine {
     if (!(await this.#records.status(runId))) throw notFound(runId);
     for (;;) {
       const known = this.#journal.find(runId, 'end', '');
-      const end = known ? endOf(known.data) : await this.#records.end(runId).catch(() => undefined);
+      const end = known ? endOf(known.data) : await this.#endHere(runId).catch(() => undefined);
       if (end) return end;
       const message = this.#stuck.get(runId);
       if (message !== undefined) return { status: 'stuck', code: 'journal_mismatch', message };
       await this.#nextLook(abort);
     }
+  }
+
+  #endHere(runId: string): Promise<RunEnd | undefined> {
+    return this.#records.end(runId, this.#deps.moving?.worktreeOf(runId));
   }
 
   list({ status }: { status?: RunRow['status'] }, cursor = '') {
@@ -366,9 +378,11 @@ export class FleetEngine implements DurableEngine {
     });
   }
 
-  /** The last commit that a block of the main branch left. */
-  async lastCheckpoint(runId: string): Promise<string | undefined> {
-    return lastCheckpoint(await this.#recordedOf(runId));
+  /** The last commit that the main branch left. In a fork the work is in several places. */
+  async leftAt(runId: string): Promise<{ checkpoint: string | undefined; isInFork: boolean }> {
+    const [entries, children] = [await this.#recordedOf(runId), await this.#childrenOf(runId)];
+    const branches = children.map((id) => id.slice(runId.length + 1));
+    return { checkpoint: lastCheckpoint(entries), isInFork: isInFork(entries, branches) };
   }
 
   #ownPaths(): HostPaths {

@@ -31,6 +31,16 @@ export function lastCheckpoint(entries: readonly Recorded[]): string | undefined
   return made.at(-1);
 }
 
+/** A branch began and is not over, or what the last ones did is not joined. */
+export function isInFork(entries: readonly Recorded[], branches: readonly string[]): boolean {
+  const over = new Set(entries.flatMap(({ kind, key }) => (kind === 'child' ? [key] : [])));
+  if (branches.some((branch) => !over.has(branch))) return true;
+  const isJoin = ({ kind, key }: Recorded) => kind === 'step' && /\/join(-\d+)?$/.test(key);
+  const isOfBranch = ({ kind, data }: Recorded) =>
+    kind === 'child' || (kind === 'step' && isWorktree((data.value as { ok?: unknown } | null | undefined)?.ok));
+  return entries.findLastIndex(isOfBranch) > entries.findLastIndex(isJoin);
+}
+
 interface Worktree {
   id: string;
   path: string;

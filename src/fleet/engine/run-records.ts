@@ -59,9 +59,14 @@ export class RunRecords {
     return row;
   }
 
-  async end(run: string): Promise<RunEnd | undefined> {
-    const row = await this.status(run);
-    return row && (row.status === 'ended' || row.status === 'cancelled') ? endOf(row.outcome ?? {}) : undefined;
+  /** Where it goes on elsewhere its end is not for this host: `worktree` is the one in which it works here. */
+  async end(run: string, worktree?: string): Promise<RunEnd | undefined> {
+    const sql = 'SELECT status, outcome, place, moving IS NOT NULL AS moves FROM reef.run WHERE id = $1';
+    type Row = { status: string; outcome: EntryData | null; place: string | null; moves: boolean };
+    const [row] = await this.#deps.database.query<Row>(sql, [run]);
+    const isOver = row?.status === 'ended' || row?.status === 'cancelled';
+    if (!row || !isOver || (row.moves && row.place !== `${this.#deps.self().host}/${worktree}`)) return undefined;
+    return endOf(row.outcome ?? {});
   }
 
   /** The first end is the end. A cancel comes from a person and needs no epoch. */

@@ -9,11 +9,13 @@ import { eventually } from '../../../test/support/wait.ts';
 import { systemClock } from '../../base/clock.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { toReefError } from '../../protocol/errors.ts';
+import type { Core } from '../../protocol/operations.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
 import { RunRecords } from '../engine/run-records.ts';
 import { answerQuestion, openQuestions } from '../store/inbox.ts';
 import { claimNext } from './claims.ts';
+import { fencedCore } from './fenced-core.ts';
 import { HostSession } from './session.ts';
 import { takeOverLost } from './take-over.ts';
 
@@ -281,4 +283,16 @@ needing('F-47').test('a host is given only what its labels fit', async () => {
   const claim = (labels: string[]) => claimNext(database, { host: 'h', epoch: 1 }, { labels, slots: 4 });
   const got = [await claim(['os=linux']), await claim(['os=linux']), await claim(['os=linux', 'gpu=1'])];
   expect(got.map((run) => run?.id)).toEqual(['plain', undefined, 'gpu']);
+});
+
+needing('F-22').test('what a job asks for through its door is refused when its host has been taken over', async () => {
+  await using fleet = await open();
+  await addHost(fleet.database, 'h');
+  const done: unknown[] = [];
+  const core = { status: async (input: unknown) => void done.push(input) } as unknown as Core;
+  const door = fencedCore(core, { database: fleet.database, self: () => ({ host: 'h', epoch: 1 }) });
+  const ask = () => codeOf(door.status({ id: 'J' } as never, { by: 'job:J' } as never, new AbortController().signal));
+  expect(await ask()).toBe('done');
+  await fleet.database.query("UPDATE reef.host SET epoch = 2 WHERE id = 'h'");
+  expect([await ask(), done]).toEqual(['job_superseded', [{ id: 'J' }]]);
 });

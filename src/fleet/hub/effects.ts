@@ -1,16 +1,7 @@
 import { ReefError } from '../../protocol/errors.ts';
+import type { Effect, Once } from '../../workflow/runs/once.ts';
 import type { Database } from '../database/database.ts';
 import type { HostIdentity } from '../store/home-source.ts';
-
-interface Effect<T> {
-  /** The same for every attempt at it. */
-  key: string;
-  run: string;
-  kind: 'push' | 'accept' | 'pull_request' | 'message';
-  /** Asks the target whether it has happened; undefined: it has not. */
-  happened(): Promise<T | undefined>;
-  act(): Promise<T>;
-}
 
 /**
  * Something outside of the worktree, once. It is meant in the database first; whoever finds it meant and not done, after a
@@ -43,4 +34,20 @@ export async function effectOnce<T extends object>(
     if (!row) throw new ReefError('job_superseded', `The effect ${key} is another host's now`);
   });
   return result;
+}
+
+/** The same, and alone in the whole fleet where that is asked for. */
+export function onceIn(database: Database, about: { repository: string; self(): HostIdentity }): Once {
+  return async (effect) => {
+    const act = () => effectOnce(database, about.self(), effect);
+    if (effect.alone === undefined) return act();
+    const connection = await database.connect();
+    try {
+      const lock = 'SELECT pg_advisory_lock(hashtextextended($1, 0))';
+      await connection.query(lock, [`${effect.kind}:${about.repository}:${effect.alone}`]);
+      return await act();
+    } finally {
+      await connection.close(); // which gives the lock back
+    }
+  };
 }

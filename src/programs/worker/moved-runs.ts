@@ -4,6 +4,7 @@ import type { FleetEngine } from '../../fleet/engine/fleet-engine.ts';
 import type { Moving } from '../../fleet/engine/moved-records.ts';
 import type { Claimed } from '../../fleet/host/claims.ts';
 import type { Carrier } from '../../fleet/hub/carrier.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import type { MovedRun, MovingRuns } from '../../workflow/runs/moving.ts';
 
 interface Deps {
@@ -45,7 +46,8 @@ export async function goOnWith({ id }: Claimed, { database, host, carrier, runs,
     return runs().goOn(id);
   }
   if (runs().isTaken(id, moves)) return runs().goOn(id);
-  const from = await engine().lastCheckpoint(id);
+  const { checkpoint: from, isInFork } = await engine().leftAt(id);
+  if (isInFork) throw new ReefError('host_lost', 'Its host was lost while branches of a fork were at work');
   await carrier.bring(id, from);
   await runs().take(id, moving, { from, times: moves });
 }
@@ -53,21 +55,23 @@ export async function goOnWith({ id }: Claimed, { database, host, carrier, runs,
 /** Whatever works here for a run that is elsewhere now ends. */
 export async function forgetMoved(deps: Deps): Promise<void> {
   const { log, runs } = deps;
-  for (const run of await movedAway(deps)) {
-    log.warn('another host has this run', { run });
-    const worktree = runs().worktreeOf(run);
-    runs().forget(run);
-    void runs().cleanUp(run, worktree?.id ?? '');
+  for (const { id, worktreeId } of await movedAway(deps)) {
+    log.warn('another host has this run', { run: id });
+    runs().forget(id);
+    void runs().cleanUp(id, worktreeId);
   }
 }
 
 /** Which of this home's runs are another host's, or nobody's. */
-async function movedAway({ database, host, runs }: Pick<Deps, 'database' | 'host' | 'runs'>): Promise<string[]> {
-  const here = new Map(runs().open.map(({ id, state }) => [id, state]));
-  if (here.size === 0) return [];
+async function movedAway({ database, host, runs }: Pick<Deps, 'database' | 'host' | 'runs'>) {
+  const here = runs().open;
+  if (here.length === 0) return [];
   const sql = 'SELECT id, place, host FROM reef.run WHERE id = ANY($1) AND moving IS NOT NULL';
-  const rows = await database.query<Pick<Row, 'place'> & { id: string; host: string | null }>(sql, [[...here.keys()]]);
-  const isAway = ({ id, place, host: at }: (typeof rows)[number]) =>
-    place !== `${host}/${runs().worktreeOf(id)?.id}` && !(at === host && here.get(id) === 'waiting');
-  return rows.filter(isAway).map(({ id }) => id);
+  type Found = Pick<Row, 'place'> & { id: string; host: string | null };
+  const rows = await database.query<Found>(sql, [here.map(({ id }) => id)]);
+  return here.filter(({ id, worktreeId, state }) => {
+    const row = rows.find((each) => each.id === id);
+    const isComing = row?.host === host && state === 'waiting';
+    return row !== undefined && row.place !== `${host}/${worktreeId}` && !isComing;
+  });
 }

@@ -9,11 +9,13 @@ import type { Database } from '../../fleet/database/database.ts';
 import type { Dbos } from '../../fleet/engine/dbos.ts';
 import { FleetEngine } from '../../fleet/engine/fleet-engine.ts';
 import type { Claimed } from '../../fleet/host/claims.ts';
+import { fencedCore } from '../../fleet/host/fenced-core.ts';
 import { openCheckout } from '../../fleet/host/repository-cache.ts';
 import type { HostFacts, HostSession } from '../../fleet/host/session.ts';
 import type { FleetTimings } from '../../fleet/host/timings.ts';
 import type { WorkerHome } from '../../fleet/host/worker.ts';
 import { Carrier } from '../../fleet/hub/carrier.ts';
+import { onceIn } from '../../fleet/hub/effects.ts';
 import type { HubRemote } from '../../fleet/hub/hub-remote.ts';
 import type { HomeSource } from '../../fleet/store/home-source.ts';
 import { identify } from '../../process/identity.ts';
@@ -74,7 +76,9 @@ export async function openWorkerHome(
     door: () => Promise.reject(new ReefError('bad_request', 'The page of a fleet is served by its hub')),
   };
   const audit = (entry: Parameters<typeof app.audit>[0]) => app.audit(entry);
-  const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
+  const fence = { database, self: () => session.last };
+  const jobCore = () => fencedCore(app.core, fence);
+  const jobSockets = new JobSocketServers({ sockets: home.sockets, core: jobCore, daemon, log, audit });
   let engine: FleetEngine | undefined;
   const runs = (): MovingRuns => {
     if (!app.moving) throw new ReefError('not_a_repository', `git does not work in ${checkout.path}`);
@@ -99,7 +103,7 @@ export async function openWorkerHome(
       engine = new FleetEngine({ ...each, ...fleet });
       return engine;
     },
-    carry: (work) => carrier.land(work),
+    fleet: { carry: (work) => carrier.land(work), once: onceIn(database, { repository, self: () => session.last }) },
   });
   const { beginQueued } = app;
   if (!engine || !beginQueued) throw new ReefError('not_a_repository', `git does not work in ${checkout.path}`);

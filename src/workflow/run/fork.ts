@@ -1,4 +1,5 @@
 import type { Json } from '../../protocol/workflow.ts';
+import type { StepScope } from '../durable/durable.ts';
 import { NOTHING, raised, verdict } from '../walk/amounts.ts';
 import type { BranchEnd, ForkOrder, Joined, JoinOutcome } from '../walk/outcomes.ts';
 import { BRANCH_BODY, type BranchInput, type BranchRun, type Forked, runBudget } from './branch-run.ts';
@@ -16,18 +17,36 @@ export async function fork(at: BranchRun, order: ForkOrder): Promise<JoinOutcome
   const merged = 'ok' in places ? await mergeBack(at, { order, ends, places: places.ok }) : places;
   const { captures, clock } = at.ports;
   const step = { key: joinKey(order), input: order.branches.map(({ branch }) => branch) };
-  const joined = await recordStep(at.durable, step, async (): Promise<Joined> => {
+  const joined = await recordStep(at.durable, step, async (scope): Promise<Joined> => {
     const isSettled = !('ok' in merged && merged.ok.conflict);
+    const carried = isSettled ? await carryJoined(at, order, scope) : {};
     if (isSettled && 'ok' in places && order.isolation === 'worktree') await dropPlaces(at, places.ok);
     return {
       at: clock.now().toISOString(),
       tree: (await captures.treeId(at.input.worktree.path)) ?? null,
       winner: order.join === 'any' ? ends.findIndex((end) => end?.outcome === 'success') : -1,
       ...('crash' in merged ? { failure: merged.crash.message } : merged.ok),
+      ...carried,
       ...exhausted(at, order),
     };
   });
   return joinOutcome(ends, joined);
+}
+
+/** Where runs move, what was joined is brought to where other hosts find it. */
+async function carryJoined(
+  { ports, input, walk }: BranchRun,
+  { key, block, visit }: ForkOrder,
+  { attempt, abort }: StepScope,
+): Promise<{ checkpoint?: string }> {
+  if (!ports.carry || walk.tree === null) return {};
+  const { runId } = input.run;
+  const name = key.replaceAll(/[^\w.-]/g, '-');
+  const ref = `refs/reef/checkpoints/${runId}/${name}`;
+  const { commit } = await ports.captures.checkpoint(input.worktree.path, ref, `${block}, visit ${visit}, joined`);
+  const of = { runId, branch: walk.branch, key: `${key}/join`, visit: `${block}.${visit}.join`, attempt };
+  await ports.carry({ ...of, from: walk.checkpoint, commit, abort });
+  return { checkpoint: commit };
 }
 
 async function runFork(at: BranchRun, order: ForkOrder): Promise<Forked> {

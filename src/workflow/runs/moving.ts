@@ -50,7 +50,7 @@ export class MovingRuns {
   }
 
   /** Runs of this home that are not over, as far as it knows. */
-  get open(): Pick<StoredRun, 'id' | 'state'>[] {
+  get open(): Pick<StoredRun, 'id' | 'state' | 'worktreeId'>[] {
     return this.#deps.store.runs.open();
   }
 

@@ -10,6 +10,7 @@ import { titleOf } from '../../worktrees/queue.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { continueRun, type Going } from './continue.ts';
 import { mendThem, resolveThem } from './give-back.ts';
+import type { Once } from './once.ts';
 import type { RunSpec, StoredRun } from './spec.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
 
@@ -23,6 +24,8 @@ interface StarterDeps {
   log: Logger;
   newId(): string;
   notice(notice: Extract<Notice, { worktreeId: string }>): void;
+  /** Only in a fleet. */
+  once?: Once | undefined;
 }
 
 /** How often work that cannot be merged goes back to its agent by itself. */
@@ -126,13 +129,25 @@ export class RunStarter {
     const { status, pending } = await this.#deps.worktrees.view(worktreeId);
     if (pending || (status !== 'running' && status !== 'accepting')) return;
     try {
-      await this.#deps.worktrees.accept(worktreeId, { whenClean: true });
+      await this.#accept(run.id, worktreeId);
     } catch (error) {
       if (await this.#giveBack(run, worktreeId, error)) return;
       const { code, message } = toReefError(error);
       this.#obstacles.set(run.id, { code, message });
       this.#deps.notice({ kind: 'accept_failed', worktreeId, message: `run ${run.id}: ${code}: ${message}` });
     }
+  }
+
+  async #accept(run: string, worktreeId: string): Promise<void> {
+    const { worktrees, once } = this.#deps;
+    const act = () => worktrees.accept(worktreeId, { whenClean: true });
+    if (!once) return void (await act());
+    const happened = async () => {
+      const { status } = await worktrees.view(worktreeId);
+      return status === 'accepted' ? { worktreeId } : undefined;
+    };
+    const alone = worktrees.record(worktreeId).base.branch;
+    await once<object>({ key: `accept ${run}`, run, kind: 'accept', alone, happened, act });
   }
 
   async #giveBack(run: StoredRun, worktreeId: string, error: unknown): Promise<boolean> {

@@ -125,6 +125,7 @@ export type Answer = Pick<HaltAnswer, 'verb' | 'guidance' | 'signal' | 'step'> &
 export interface Joined {
   at: string;
   tree?: string | null;
+  checkpoint?: string;
   /** The first branch that succeeded with `join: any`; else -1. */
   winner: number;
   conflict?: { branch: string; files: string[]; path?: string };

@@ -167,6 +167,7 @@ export class Walk {
       this.#memory.add({ ...place, id: `${order.key}/${branch}`, type: 'FORK_RESULT', content });
     });
     this.#tree = join.tree ?? this.#tree;
+    this.checkpoint = join.checkpoint ?? this.checkpoint;
     this.#exhausted = join.exhausted;
     this.#command = this.#joined(order, join);
   }
