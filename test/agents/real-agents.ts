@@ -97,8 +97,8 @@ function opencodeEnv(modelUrl: string, home: string): Record<string, string> {
     provider: { fake: { npm: '@ai-sdk/openai-compatible', name: 'Fake', options, models: { 'fake-model': model } } },
   };
   write(join(home, '.config', 'opencode'), 'opencode.json', JSON.stringify(config));
-  // It fetches a package for plugins at every start, and goes on without when that fails.
-  write(home, '.npmrc', 'registry=http://127.0.0.1:9/\n');
+  // It fetches a package for plugins at every start, and goes on without when that fails. A sandbox forwards no lower port.
+  write(home, '.npmrc', 'registry=http://127.0.0.1:65535/\n');
   return {
     OPENCODE_CONFIG_CONTENT: JSON.stringify({ permission: { bash: 'ask', edit: 'ask' } }),
     OPENCODE_DISABLE_AUTOUPDATE: '1',

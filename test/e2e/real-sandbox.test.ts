@@ -124,15 +124,35 @@ async function startRegistry(folder: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
+const identity = '-c user.name=A -c user.email=a@example.invalid';
+
+for (const agent of ['acp:gemini', 'acp:opencode'] as const) {
+  verifies('X-137')
+    .needs(...installed(agent))
+    .needs(sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+    .test(
+      `${agent} in the default sandbox commits, and its worktree shows the commit when it has ended`,
+      async () => {
+        const shell = `echo pink > colour.txt && git add colour.txt && git ${identity} commit -qm "Add a coral"`;
+        rig.scripts.commits = [{ tools: [{ shell }] }, { text: 'Committed.' }];
+        const job = await rig.spawn({ agent, script: 'commits', yes: true, worktree: `coral ${agent}` });
+        const { cwd, ...ended } = await job.ended();
+        expect([ended.status, ended.sandbox]).toEqual(['completed', 'bubblewrap']);
+        const git = (...args: string[]) => execFileSync('git', ['-C', cwd, ...args], { encoding: 'utf8' });
+        expect([git('log', '-1', '--format=%an %s'), git('status', '--porcelain')]).toEqual(['A Add a coral\n', '']);
+      },
+      SLOW_MS,
+    );
+}
+
 for (const agent of ['claude', 'codex'] as const) {
-  verifies('X-134')
+  verifies('X-134', 'X-137')
     .needs(...installed(agent))
     .needs(sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
     .test(
       `${agent} in the default sandbox installs a package from a registry that its settings name, and commits`,
       async () => {
         const registry = await startRegistry(join(rig.world.root, `registry-${agent}`));
-        const identity = '-c user.name=A -c user.email=a@example.invalid';
         const commands = [
           'npm install --no-audit --no-fund coral && node -p \'require("coral")\' > colour.txt',
           'echo node_modules > .gitignore; git add .gitignore colour.txt package.json',
