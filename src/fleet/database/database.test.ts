@@ -1,4 +1,5 @@
 import { chmodSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { startPooler } from '../../../test/support/fleet/pooler.ts';
@@ -10,8 +11,9 @@ import { eventually } from '../../../test/support/wait.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { databaseUrl, refusePlainRemote } from './address.ts';
 import { checkSchema, migrate, migrations } from './migrate.ts';
-import { openDatabase } from './open-database.ts';
+import { openDatabase, openPool } from './open-database.ts';
 import { prepareDatabase } from './prepare-database.ts';
+import { Silence } from './silence.ts';
 
 const server = postgresOfFile({ tcp: true });
 const env = readEnvironment({});
@@ -219,5 +221,20 @@ onPostgres('F-38').test(
       (all) => all.at(-1) === 'two',
     );
     expect(heard).toEqual(['one', undefined, 'two']);
+  },
+);
+
+onPostgres('F-62').test(
+  'a write that meets a server that is gone counts as a reset connection, which DBOS repeats; a broken pipe it would not',
+  async () => {
+    const pool = await openPool(await preparedUrl(server()), { role: 'reef_app', silence: new Silence(), size: 1 });
+    const client = await pool.connect();
+    const asked = client.query('SELECT pg_sleep(60)').catch((error: NodeJS.ErrnoException) => error.code);
+    client.on('error', () => undefined);
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+    stream.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    expect(await asked).toBe('ECONNRESET');
+    client.release(true);
+    await pool.end();
   },
 );

@@ -26,6 +26,7 @@ export class Silence {
       constructor(...[config]: ConstructorParameters<typeof Client>) {
         super(config);
         open.add(this);
+        connectionOf(this).on('error', asReset);
         this.once('end', () => open.delete(this));
       }
     }
@@ -56,9 +57,21 @@ const before =
     then(...said);
   };
 
+interface Wire {
+  stream: { destroy(error: Error): void };
+  on(event: 'error', hear: (error: NodeJS.ErrnoException) => void): void;
+}
+
+const connectionOf = (client: Client) => (client as unknown as { connection: Wire }).connection;
+
+/** DBOS repeats what a reset connection lost, and takes the same in the middle of a write for a mistake of the program. */
+function asReset(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') error.code = 'ECONNRESET';
+}
+
 /** Its queries fail at once, as if the server had gone. */
 function cut(client: Client, limitMs: number): void {
-  const { stream } = (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection;
+  const { stream } = connectionOf(client);
   const message = `the server did not answer for ${limitMs} ms`;
   stream.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
 }

@@ -54,6 +54,7 @@ export class FleetEngine implements DurableEngine {
   readonly #bodies = new Map<string, { body: Body; version: number }>();
   readonly #live = new Map<string, FleetRun>();
   readonly #stuck = new Map<string, string>();
+  readonly #starting = new Set<string>();
   readonly #ears = new Set<() => void>();
   #isClosed = false;
 
@@ -70,6 +71,15 @@ export class FleetEngine implements DurableEngine {
   async start(name: string, runId: string, input: Json): Promise<void> {
     const { version } = this.#definition(name);
     this.#refuseClosed();
+    this.#starting.add(runId);
+    try {
+      await this.#begin(runId, { name, version, input });
+    } finally {
+      this.#starting.delete(runId);
+    }
+  }
+
+  async #begin(runId: string, { name, version, input }: Pick<Order, 'name' | 'version' | 'input'>): Promise<void> {
     const { outside, api, walk } = this.#deps.dbos();
     await this.#records.begin(runId);
     const known = await this.#orderOf(runId);
@@ -110,8 +120,10 @@ export class FleetEngine implements DurableEngine {
     this.#refuseClosed();
     const taken: string[] = [];
     for (const id of await this.#records.mine((run) => this.#deps.moving?.worktreeOf(run))) {
-      if (this.#live.has(id) || this.#stuck.has(id)) continue;
-      if (await this.resume(id)) taken.push(id);
+      if (this.#live.has(id) || this.#stuck.has(id) || this.#starting.has(id)) continue;
+      // A worker was killed after its row was written and before DBOS had it: it begins.
+      if (!(await this.#orderOf(id))) await this.#records.forget(id);
+      else if (await this.resume(id)) taken.push(id);
     }
     return taken;
   }
@@ -326,7 +338,8 @@ export class FleetEngine implements DurableEngine {
 
   /** Wakes whoever waits: the run, or the branch of it that does. A wait that begins later finds the row itself. */
   async #send(runId: string, key: string, answerId: string): Promise<void> {
-    for (const id of [runId, ...(await this.#childrenOf(runId))]) await this.#wakeWalk(id, key, answerId);
+    await this.#wakeWalk(runId, key, answerId); // first, since most waits are its own
+    for (const id of await this.#childrenOf(runId)) await this.#wakeWalk(id, key, answerId);
     await this.#records.delivered(runId, key);
   }
 

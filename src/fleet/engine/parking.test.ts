@@ -158,3 +158,23 @@ needing('F-18', 'F-57').test(
     await next.close();
   },
 );
+
+needing('F-58').test(
+  'a run whose worker was killed after its row was written and before DBOS had it begins on the next life of that worker',
+  async () => {
+    await using fleet = await open();
+    const { engine, close } = await openFleetEngine(fleet.url);
+    engine.define('w', async (d) => d.step('only', null, async () => 'done'));
+    await fleet.database.query(
+      `INSERT INTO reef.run (id, repository, task, by, status, known, host, last_host, epoch)
+       VALUES ('half', 'shop', 't', 'ada', 'running', true, 'host-1', 'host-1', 1)`,
+    );
+    expect(await engine.recover()).toEqual([]);
+    expect(await fleet.database.query('SELECT known, status FROM reef.run')).toEqual([
+      { known: false, status: 'running' },
+    ]);
+    await engine.start('w', 'half', null);
+    expect(await engine.result('half')).toEqual({ status: 'completed', value: 'done' });
+    await close();
+  },
+);

@@ -53,6 +53,11 @@ export class RunRecords {
     );
   }
 
+  /** DBOS does not have it after all: whoever has the run begins it again. */
+  async forget(run: string): Promise<void> {
+    await this.#fenced((q) => q.query('UPDATE reef.run SET known = false WHERE id = $1', [run]));
+  }
+
   async status(run: string): Promise<{ status: string; outcome: EntryData | null } | undefined> {
     const sql = 'SELECT status, outcome FROM reef.run WHERE id = $1';
     const [row] = await this.#deps.database.query<{ status: string; outcome: EntryData | null }>(sql, [run]);
