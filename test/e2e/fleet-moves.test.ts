@@ -5,15 +5,17 @@ import { hasPostgres, NO_POSTGRES, postgresOfFile } from '../support/postgres.ts
 import { pidsNaming, textOf } from '../support/programs.ts';
 import { plainGit } from '../support/repository.ts';
 import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import { FleetRig } from './fleet-rig.ts';
 import { ADDS, byBlock, done, SUBTRACTS, writes } from './runs-rig.ts';
 
 const server = postgresOfFile();
 let rig: FleetRig;
+let hub: string;
 beforeAll(async () => {
   if (!hasPostgres) return;
   rig = await FleetRig.open(server());
-  await rig.openHub();
+  hub = await rig.openHub();
   await rig.addToHub('shop');
 });
 afterAll(() => rig?.close());
@@ -170,6 +172,42 @@ verifies('F-35', 'F-59')
       expect(run.outcome).toMatchObject({ status: 'completed', value: { outcome: 'success' } });
       expect(run.host).not.toBe(first);
       expect(lines(wrote)).toHaveLength(1);
+    },
+    PATIENCE_MS,
+  );
+
+verifies('F-63')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test(
+    'a hub that is away is tried for a while, then the run halts with its work kept, and goes on when the hub is back',
+    async () => {
+      const needs = ['patience=short'];
+      const timings = 'beat=200,ttl=3000,look=500,park=600000,hub=1500';
+      await rig.worker('brief', { args: ['--label', 'patience=short'], timings });
+      const { write, spec } = twoBlocks('away');
+      const id = await rig.queue('shop', spec, { needs });
+      await rig.until('the block is at work', () => lines(write.begun).length === 1, id);
+      await rig.closeHub();
+      writeFileSync(write.gate, '');
+      const halted = () =>
+        rig.database.query<{ header: string }>(
+          "SELECT doc->>'header' AS header FROM reef.question WHERE run = $1 AND closed_at IS NULL",
+          [id],
+        );
+      const [question] = await eventually(halted, (found) => found.length > 0);
+      expect(question?.header).toBe('remote_unavailable');
+      expect(rig.log('brief')).toContain('does not reach the hub yet');
+      const [folder = ''] = lines(write.begun);
+      expect(textOf(join(folder, 'sum.mjs'))).toBe(SUBTRACTS);
+      expect(Object.keys(await rig.hubRefs('shop', id))).toEqual(['base']);
+      await rig.openHub(new URL(hub).port);
+      await rig.reefIn('brief', join(rig.root, 'brief/cache/shop/checkout'), 'run', 'skip', id);
+      await rig.until(
+        'the next block is at work',
+        () => lines(`${write.begun.replace('write', 'mend')}`).length === 1,
+        id,
+      );
+      expect(Object.keys(await rig.hubRefs('shop', id))).toContain('tip');
     },
     PATIENCE_MS,
   );

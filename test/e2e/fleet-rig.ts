@@ -65,16 +65,13 @@ export class FleetRig {
   }
 
   /** `reef serve` for the fleet; workers that begin later are told of it. */
-  async openHub(): Promise<string> {
-    const child = spawn(
-      process.execPath,
-      [REEF, 'serve', '--database-url', this.url, '--hub', join(this.root, 'hub'), '--json'],
-      {
-        cwd: this.root,
-        env: { PATH: process.env.PATH, HOME: this.root, NO_COLOR: '1', REEF_DATABASE_URL: this.url },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+  async openHub(port?: string): Promise<string> {
+    const place = ['--hub', join(this.root, 'hub'), ...(port === undefined ? [] : ['--port', port])];
+    const child = spawn(process.execPath, [REEF, 'serve', '--database-url', this.url, ...place, '--json'], {
+      cwd: this.root,
+      env: { PATH: process.env.PATH, HOME: this.root, NO_COLOR: '1', REEF_DATABASE_URL: this.url },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
     const address = await until('the hub serves', () => {
