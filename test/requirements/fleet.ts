@@ -13,7 +13,7 @@ export const fleet = page('fleet', {
   'F-09': { from: '+', says: 'the embedded engine never becomes distributed', status: 'done' },
   'F-10': { from: '+', says: 'executor ids are never reused', status: 'done' },
   'F-11': { from: '+', says: 'queues route by host', status: 'done' },
-  'F-12': { from: '+', says: 'one accept at a time per target, fleet-wide', status: 'todo', because: 'merges at the end of runs take turns by a lock of the database; one that a person asks for does not, and no test has two hosts merge at once' },
+  'F-12': { from: '+', says: 'one accept at a time per target, fleet-wide', status: 'todo', because: 'merges at the end of runs take turns by target, by a lock of the database; a merge that a person asks for takes none' },
   'F-13': { from: '+', says: 'an answer is a row, then a send by key', status: 'done' },
   'F-14': { from: '+', says: 'a run that waits is parked and frees its slot', status: 'done' },
   'F-15': { from: '+', says: 'only the claimer resumes, after reading our row', status: 'done' },

@@ -196,7 +196,12 @@ onPostgres('F-40').test(
     await owner.query(
       `INSERT INTO reef.audit (at, by, surface, operation, outcome) VALUES (${old}, 'a', 'cli', 'x', 'ok')`,
     );
-    expect(await applyRetention(owner)).toEqual({ dropped: ['event_202001'], removed: 2 });
+    await owner.query(
+      "INSERT INTO reef.blob (run, address, bytes) SELECT run, 'x', 'y' FROM unnest(ARRAY['old', 'parked', 'new', 'gone']) AS run",
+    );
+    expect(await applyRetention(owner)).toEqual({ dropped: ['event_202001'], removed: 4 });
+    const blobs = await owner.query<{ run: string }>('SELECT run FROM reef.blob ORDER BY run');
+    expect(blobs.map(({ run }) => run)).toEqual(['new', 'parked']);
     const left = await owner.query<{ n: number }>('SELECT n FROM reef.event ORDER BY n');
     const runs = await owner.query<{ id: string }>('SELECT id FROM reef.run ORDER BY id');
     expect([left.map(({ n }) => n), runs.map(({ id }) => id)]).toEqual([

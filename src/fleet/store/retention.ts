@@ -39,6 +39,11 @@ const counted = (sql: string) => `WITH gone AS (${sql} RETURNING 1) SELECT count
 
 const OLD = [
   counted('DELETE FROM reef.audit WHERE at < now() - $1::interval'),
+  // As long as the run may go on elsewhere, and a while for whoever reads it.
+  counted(
+    `DELETE FROM reef.blob b WHERE NOT EXISTS (SELECT 1 FROM reef.run r WHERE r.id = b.run
+       AND (r.ended_at IS NULL OR r.ended_at >= now() - least($1::interval, interval '14 days')))`,
+  ),
   counted("DELETE FROM reef.run WHERE status IN ('ended', 'cancelled') AND ended_at < now() - $1::interval"),
   counted(
     "DELETE FROM reef.job WHERE status IN ('completed', 'killed', 'error', 'stale') AND updated_at < now() - $1::interval",

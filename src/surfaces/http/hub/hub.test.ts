@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
 import { until } from '../../../../test/support/wait.ts';
 import { BareRepositories } from '../../../fleet/hub/bare-repositories.ts';
-import { effectOnce } from '../../../fleet/hub/effects.ts';
+import { effectOnce, onceIn } from '../../../fleet/hub/effects.ts';
 import { HubRemote, newHostToken } from '../../../fleet/hub/hub-remote.ts';
 import { addPerson, addToken, type Role, revokeTokens } from '../../../fleet/hub/people.ts';
 import { needs } from '../../../fleet/hub/rights.ts';
@@ -335,3 +335,37 @@ onPostgres('F-34').test('an effect that was meant and not done is asked after be
   await expect(effect('a', 2, 'act', undefined)).rejects.toMatchObject({ code: 'job_superseded' });
   expect(done).toEqual(['b']);
 });
+
+onPostgres('F-12').test(
+  'merges into one target take turns, whichever hosts make them; others go beside them',
+  async () => {
+    const { database } = await makeWorld();
+    const open = new Map<string, number>();
+    const most = new Map<string, number>();
+    const merge = (host: string, epoch: number, run: string, target: string) =>
+      onceIn(database, { repository: 'shop', self: () => ({ host, epoch }) })<object>({
+        key: `accept:${run}`,
+        run,
+        kind: 'accept',
+        alone: target,
+        happened: async () => undefined,
+        act: async () => {
+          const now = (open.get(target) ?? 0) + 1;
+          open.set(target, now);
+          most.set(target, Math.max(now, most.get(target) ?? 0));
+          const other = target === 'main' ? 'beside' : 'main';
+          await until(`a merge into ${other} is at work`, () => (most.get(other) ?? 0) > 0);
+          await database.query('SELECT 1');
+          open.set(target, now - 1);
+          return { run };
+        },
+      });
+    await Promise.all([
+      merge('a', 3, '1', 'main'),
+      merge('b', 1, '2', 'main'),
+      merge('b', 1, '3', 'main'),
+      merge('a', 3, '4', 'beside'),
+    ]);
+    expect(Object.fromEntries(most)).toEqual({ main: 1, beside: 1 });
+  },
+);
