@@ -17,12 +17,21 @@ export interface Adapter<S extends Json = Json> {
   command(spec: LaunchRequest, machine: MachineFacts): LaunchPlan;
   /** The same for the agent's own terminal. Absent: it has none, or none that shows when it takes a task. */
   terminal?(spec: LaunchRequest, machine: MachineFacts): LaunchPlan;
+  /** How it talks with Reef beside its terminal. Absent: it tells nothing there. */
+  terminalTalk?: TerminalTalk<Json>;
   /** State before the first line of a launch. */
   initial(spec: LaunchRequest, machine: MachineFacts): S;
   parse(state: S, line: AgentLine): { state: S; effects: Effect[] };
   encode(state: S, outgoing: Outgoing): Encoded<S>;
   /** What this agent's state or stderr says about an exit. Undefined: the general rules of ending.ts decide. */
   finish(state: S, exit: Exit): { code: ErrorCode; message: string } | undefined;
+}
+
+/** Its hooks write lines to `$REEF_TOLD`, and wait for the file `$REEF_SAID/ID`: a line `{to: ID, say}` makes it. */
+export interface TerminalTalk<S extends Json> {
+  initial(): S;
+  parse(state: S, line: AgentLine): { state: S; effects: Effect[] };
+  encode(state: S, outgoing: Outgoing): Encoded<S>;
 }
 
 export interface AgentDescription {

@@ -56,7 +56,12 @@ interface StateRequest {
  * An agent in a sandbox works on a private copy of its own files: what it plants there (hooks, plugins, servers, trust) would
  * run outside of the sandbox the next time. Only conversations come back, and a log-in that it refreshed.
  */
-export async function lendState({ state, env, dir, sessionId }: StateRequest): Promise<SandboxSpec['binds']> {
+export async function lendState({
+  state,
+  env,
+  dir,
+  sessionId,
+}: StateRequest): Promise<NonNullable<SandboxSpec['binds']>> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const places = placesOf(state, env, dir);
   const binds = places.flatMap((place) => (place.about.file === undefined ? lendFolder(place) : lendFile(place)));

@@ -24,6 +24,7 @@ import { egressSocket, type GuardedFolders, jobDir, jobSocketPath, sandboxFor } 
 import type { OwnPaths } from './sandbox-home.ts';
 import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
+import { openTalk } from './terminal/said.ts';
 import type { Timings } from './timings.ts';
 
 export interface LaunchDeps {
@@ -76,7 +77,8 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   const dir = join(jobDir(deps.homeDir, job.id), String(launchNumber));
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
-  const env = childEnv(deps, job, { agent, planned: plan.env });
+  const talk = openTalk(dir, job);
+  const env = childEnv(deps, job, { agent, planned: { ...plan.env, ...talk.env } });
   const { homeDir, sockets } = deps;
   const { state, reads } = agent.adapter.describe();
   const isOpen = job.sandbox === 'bubblewrap' && !deps.capabilities.sandboxesNetwork;
@@ -90,7 +92,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
     program: plan.file,
   };
   const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
-  const binds = job.sandbox === 'bubblewrap' ? await lendState(lent) : [];
+  const binds = [...(job.sandbox === 'bubblewrap' ? await lendState(lent) : []), ...talk.binds];
   const isLent = job.sandbox === 'bubblewrap' && !job.readonly && around.own.git !== 'read';
   const left = isLent ? undefined : await deps.git.settle(job);
   const spec = {

@@ -93,7 +93,10 @@ export class LiveJob {
       waiting: () => storage.store.outbox.open<OutboxDoc>(id),
       commit: <T>(change: (tx: JobTransaction) => T) => this.#record(change),
     };
-    if (this.#terminal) return new Keyboard({ terminal: this.#terminal, awakeMs, ...access });
+    if (this.#terminal) {
+      const talk = { adapter, jobDir, launchDir: this.#dir };
+      return new Keyboard({ terminal: this.#terminal, awakeMs, ...talk, ...access });
+    }
     const fifo = join(this.#dir, 'in');
     return existsSync(fifo) ? new Delivery({ adapter, jobDir, fifo, ...access }) : undefined;
   }

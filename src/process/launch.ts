@@ -57,7 +57,8 @@ async function startWrapper(spec: LaunchSpec, rest: readonly string[], errors: n
 async function makeFolder({ dir, stdin = 'fifo' }: LaunchSpec): Promise<{ input: string; errors: number }> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
-  for (const name of ['out', 'begun']) closeSync(openSync(join(dir, name), 'ax', 0o600));
+  closeSync(openSync(join(dir, 'begun'), 'ax', 0o600));
+  closeSync(openSync(join(dir, 'out'), 'a', 0o600)); // a sandbox may show it already
   if (stdin === 'fifo') await makeFifo(join(dir, 'in'));
   const input = stdin === 'fifo' ? join(dir, 'in') : stdin.file;
   return { input, errors: openSync(join(dir, 'err'), 'ax', 0o600) };

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { jobSocketDir } from '../../src/agents/sandbox.ts';
+import { defined } from '../../src/base/defined.ts';
 import type { EventOf, EventType } from '../../src/protocol/events.ts';
 import type { JobView } from '../../src/protocol/job-operations.ts';
+import type { Question } from '../../src/protocol/jobs.ts';
 import type { OperationInput } from '../../src/protocol/operations.ts';
 import { connect } from '../../src/surfaces/client/client.ts';
 import { fixture, newNonce, survivorsOf } from '../support/programs.ts';
@@ -57,6 +59,20 @@ const scripts = {
     { if: 'Say hello', text: 'The first answer.' },
     { if: 'Say more', text: 'The second answer.' },
     { if: 'And then', text: 'The third answer.' },
+  ],
+  permits: [
+    { tools: [{ shell: 'touch one.txt' }] },
+    { text: 'One is made.' },
+    { tools: [{ shell: 'touch two.txt' }] },
+    { text: 'Two is made.' },
+    { tools: [{ shell: 'touch three.txt' }] },
+    { text: 'Three is not made.' },
+  ],
+  chooses: [
+    { tools: [{ ask: [{ question: 'Which colour?', options: ['red', 'blue'] }] }] },
+    { if: 'blue', text: 'It is blue.' },
+    { tools: [{ shell: 'touch two.txt' }] },
+    { text: 'Two is made.' },
   ],
 };
 
@@ -248,13 +264,27 @@ function settle(agent: RealAgent, home: string, trusted?: string): void {
 
 type RealAgent = 'claude' | 'codex';
 
-async function spawnReal(agent: RealAgent, about: { task: string; isTrusted: boolean }): Promise<string> {
+interface AboutReal {
+  task: string;
+  isTrusted: boolean;
+  script?: keyof typeof scripts;
+  sandbox?: false;
+}
+
+async function spawnReal(agent: RealAgent, { script = 'talk', ...about }: AboutReal): Promise<string> {
   const cwd = join(rig.world.repository, agent);
   mkdirSync(cwd, { recursive: true });
-  const settings = rig.settings(agent, rig.model.runUrl('talk', `${agent}${about.isTrusted}`));
+  const settings = rig.settings(agent, rig.model.runUrl(script, `${agent}${about.isTrusted}`));
   settle(agent, settings.env.HOME ?? '', about.isTrusted ? cwd : undefined);
-  rig.configure({ [agent]: settings });
-  const { agentId } = await rig.world.client.call('spawn', { agent, task: about.task, mode: 'headful', cwd });
+  // By itself Claude Code decides most things without a person.
+  const mode = script !== 'talk' ? ['--permission-mode', 'default'] : [];
+  rig.configure({ [agent]: { ...settings, command: [...settings.command, ...mode] } });
+  const { agentId } = await rig.world.client.call('spawn', {
+    agent,
+    mode: 'headful',
+    cwd,
+    ...defined({ task: about.task, sandbox: about.sandbox }),
+  });
   await rig.world.until(agentId, (job) => job.status !== 'queued');
   return agentId;
 }
@@ -310,6 +340,82 @@ provedAtTerminal('claude', 'A-121').test(
     expect({ delivered, ...(await rig.world.job(id)) }).toMatchObject({ delivered: false, activity: 'starting' });
     expect(await shows(rig.world, id, 'Enter to confirm')).toBe(dialog);
     await rig.world.client.call('kill', { id });
+  },
+  SLOW_MS,
+);
+
+async function questionOf(id: string) {
+  await rig.world.until(id, ({ status }) => status === 'awaiting_input');
+  const [question] = (await rig.world.client.call('inbox', {})).questions.filter(({ jobId }) => jobId === id);
+  if (!question) throw new Error('nothing is asked');
+  return question;
+}
+
+/** A dialog that has just been drawn may not listen yet: the key is pressed until it goes. */
+async function answerThere(id: string, key: string): Promise<void> {
+  const tmux = await server(rig.world, id);
+  const isAsked = () => tmux('capture-pane', '-p', '-t', '%0').includes('Do you want to proceed?');
+  await eventually(isAsked, Boolean);
+  const press = () => {
+    tmux('send-keys', '-t', '%0', key);
+    return isAsked();
+  };
+  await eventually(press, (isLeft) => !isLeft, { everyMs: 1_000 });
+}
+
+provedAtTerminal('claude', 'A-121', 'A-178').test(
+  'what the real Claude Code asks in its terminal is in the inbox too, and the first answer counts, wherever it is given',
+  async () => {
+    const { client } = rig.world;
+    const id = await spawnReal('claude', { task: 'Make one', isTrusted: true, script: 'permits', sandbox: false });
+    const decide = ({ questionId, fingerprint }: Question, decision: 'allow_once' | 'deny') =>
+      client.call('send', { id, questionId, fingerprint, decision });
+    const one = await questionOf(id);
+    expect(one).toMatchObject({ kind: 'permission', tool: 'Bash', input: { command: 'touch one.txt' } });
+    // Nobody has typed anything: the dialog stands in the terminal, and goes when the inbox decides.
+    await shows(rig.world, id, 'Do you want to proceed?');
+    await decide(one, 'allow_once');
+    await shows(rig.world, id, 'One is made.');
+    await client.call('send', { id, text: 'Make two' });
+    const two = await questionOf(id);
+    await answerThere(id, '1');
+    await shows(rig.world, id, 'Two is made.');
+    await rig.world.until(id, ({ status }) => status === 'running');
+    expect(await refusal(decide(two, 'deny'))).toBe('question_withdrawn');
+    const waiting = () => processesWith(`REEF_JOB=${id}`).filter(({ args }) => args.startsWith('/bin/sh -c id='));
+    await eventually(waiting, (left) => left.length === 0);
+    await client.call('send', { id, text: 'Make three' });
+    await decide(await questionOf(id), 'deny');
+    await shows(rig.world, id, 'Three is not made.');
+    const turns = await eventually(
+      () => payloads(rig.world, id, 'completed'),
+      ({ length }) => length === 3,
+    );
+    expect(turns.map((turn) => 'result' in turn && turn.result)).toEqual([
+      'One is made.',
+      'Two is made.',
+      'Three is not made.',
+    ]);
+    await client.call('kill', { id });
+    expect(processesWith(`REEF_JOB=${id}`)).toEqual([]);
+  },
+  SLOW_MS,
+);
+
+provedAtTerminal('claude', 'A-178', 'J-20').test(
+  'behind a wall only a choice is asked about, and an answer given while no daemon runs is heard in the terminal',
+  async () => {
+    const { client } = rig.world;
+    const id = await spawnReal('claude', { task: 'Ask me', isTrusted: true, script: 'chooses' });
+    expect(await questionOf(id)).toMatchObject({ kind: 'choice', question: 'Which colour?' });
+    await rig.world.killDaemon();
+    await client.call('send', { id, option: ['blue'] });
+    await shows(rig.world, id, 'It is blue.');
+    await client.call('send', { id, text: 'Make two' });
+    await shows(rig.world, id, 'Two is made.');
+    const granted = (await payloads(rig.world, id, 'progress')).filter(({ kind }) => kind === 'auto_answered');
+    expect(granted).toMatchObject([{ grant: 'sandbox' }]);
+    await client.call('kill', { id });
   },
   SLOW_MS,
 );

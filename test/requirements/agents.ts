@@ -85,7 +85,7 @@ export const agents = page('agents', {
   'A-112': { from: '+', says: 'ACP stop reasons map to outcomes', status: 'done' },
   'A-113': { from: '+', says: 'gemini, opencode, claude-agent-acp and codex-acp run with the settings each needs', status: 'done' },
   'A-120': { from: '+', says: 'reef protocol drives any program, and scripted agents speak it', status: 'done' },
-  'A-121': { from: 'seed 003', says: 'headful is in the model from the start and refused until it is supported, then driven by hooks in tmux', status: 'todo', because: 'turns and questions of a terminal are not read from hooks yet' },
+  'A-121': { from: 'seed 003', says: 'headful is in the model from the start and refused until it is supported, then driven by hooks in tmux', status: 'done' },
   'A-130': { from: '+', says: 'the model server speaks the four provider protocols, streaming and plain', status: 'done' },
   'A-131': { from: '+', says: 'a scripted turn can speak, call tools, fail, cut, hang and delay', status: 'done' },
   'A-132': { from: '+', says: 'every agent is pointed at the model server by its own settings, with dummy keys', status: 'done' },
@@ -111,6 +111,6 @@ export const agents = page('agents', {
   'A-175': { from: '+', says: 'output --raw gives every byte, by range when asked', status: 'done' },
   'A-176': { from: '+', says: 'permissions list their valid decisions, and a job paused by a limit is in the inbox', status: 'done' },
   'A-177': { from: '+', says: 'the reason why a daemon cannot start is the answer of the command, without a stack', status: 'done' },
-  'A-178': { from: '+', says: 'headful jobs raise questions too', status: 'todo', because: 'not built yet: it came after the first build' },
+  'A-178': { from: '+', says: 'headful jobs raise questions too', status: 'done' },
   'A-179': { from: '+', says: 'the script steps spawn and wait work, or no page names them', status: 'todo', because: 'no page of the repository names them and a script that uses one is refused with the reason; the design still lists them, and a script has no client for its own socket' },
 });

@@ -4,6 +4,7 @@ import { toQuestions } from '../elicitation.ts';
 import { resumeTime } from '../provider-answer.ts';
 import { command, description, terminal } from './command.ts';
 import { encode } from './encode.ts';
+import { terminalTalk } from './hooks.ts';
 import { askForHints, isOfHints, isOwnTool, onlyReads, readHints } from './mcp-hints.ts';
 import { ackMessage, readAssistant, readUser } from './message-lines.ts';
 import { finish, usageOf, verdictOf } from './outcome.ts';
@@ -28,6 +29,7 @@ export const claudeAdapter: Adapter<ClaudeState> = {
   describe: () => description,
   command,
   terminal,
+  terminalTalk,
   initial: initialState,
   parse,
   encode,

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
 import { instructionText, loadsProject } from '../project-files.ts';
+import { TERMINAL_HOOKS } from './hooks.ts';
 
 const PROTOCOL = [
   '-p',
@@ -39,7 +40,7 @@ const TITLE = '\u001b]0;';
 
 export function terminal(request: LaunchRequest, machine: MachineFacts): LaunchPlan {
   const [file, ...leading] = machine.command;
-  const common = commonOptions(request);
+  const common = commonOptions(request, TERMINAL_HOOKS);
   return {
     file,
     args: [...leading, ...common.args],
@@ -53,13 +54,16 @@ export function terminal(request: LaunchRequest, machine: MachineFacts): LaunchP
 const WRITING_TOOLS = 'Edit,Write,NotebookEdit,Bash';
 
 /** Settings, hooks and servers of the folder take effect only when they are trusted; its instructions always. */
-function commonOptions({ sessionId, freshSessionId, model, mcp, readonly, project }: LaunchRequest) {
+function commonOptions(
+  { sessionId, freshSessionId, model, mcp, readonly, project }: LaunchRequest,
+  hooks: Readonly<Record<string, unknown>> = {},
+) {
   const session = sessionId === undefined ? ['--session-id', freshSessionId] : ['--resume', sessionId];
   const server = mcp === undefined ? { args: [], env: {} } : mcpServer(mcp);
   const isLoaded = loadsProject(project);
   const instructions = instructionText(project);
   const settings = {
-    ...(mcp !== undefined && { hooks: compactHook(mcp) }),
+    ...((mcp !== undefined || Object.keys(hooks).length > 0) && { hooks: { ...hooks, ...(mcp && compactHook(mcp)) } }),
     ...(isLoaded && { enableAllProjectMcpServers: true }),
   };
   const args = [

@@ -73,7 +73,7 @@ function replyTo(
 }
 
 /** Reef keeps saved grants; Claude gets a single allow. */
-function reply({ tool_name, input }: ToolRequest, answers: Answer[], echoes: boolean): Record<string, unknown> {
+export function reply({ tool_name, input }: ToolRequest, answers: Answer[], echoes: boolean): Record<string, unknown> {
   const permissions = answers.filter((answer) => answer.kind === 'permission');
   const denial = permissions.find((answer) => answer.decision === 'deny');
   if (denial) return { behavior: 'deny', message: denial.reason || DENIED };

@@ -14,17 +14,21 @@ export function forMode(adapter: Adapter, mode: Job['mode']): Adapter {
   return mode === 'headful' ? atTerminal(adapter) : adapter;
 }
 
-/** The same agent behind its own terminal. It talks to people: nothing is parsed, and input is typed. */
+/** The same agent behind its own terminal. It talks to people there, and beside it by its hooks where it has them. */
 function atTerminal(adapter: Adapter): Adapter {
-  const { terminal } = adapter;
+  const { terminal, terminalTalk: talk } = adapter;
   const { title } = adapter.describe();
   if (!terminal) throw new ReefError('headful_unsupported', `${title} has no terminal that Reef can open`);
   return {
     describe: adapter.describe,
     command: terminal,
-    initial: () => null,
-    parse: (state) => ({ state, effects: [] }),
-    encode: () => ({ refuse: 'send_unsupported', message: `${title} is told nothing but by its keyboard` }),
+    initial: () => talk?.initial() ?? null,
+    parse: (state, line) => talk?.parse(state, line) ?? { state, effects: [] },
+    encode: (state, outgoing) =>
+      talk?.encode(state, outgoing) ?? {
+        refuse: 'send_unsupported',
+        message: `${title} is told nothing but by its keyboard`,
+      },
     finish: () => undefined,
   };
 }

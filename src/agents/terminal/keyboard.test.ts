@@ -82,6 +82,7 @@ async function openKeyboard({ awakeMs = () => 0, onCommit = () => {} }: Partial<
   const identity = await launchTerminal({ ...place, tag, ceilingMs: 60_000, ready: '\u001b]0;' }, capabilities);
   const terminal = openTerminal(place.dir);
   if (!terminal) throw new Error('no terminal');
+  const folders = { jobDir: dir, launchDir: place.dir };
   const waiting = () => storage.store.outbox.open<OutboxDoc>(ID);
   const commit: typeof change = (act) => {
     onCommit();
@@ -89,7 +90,14 @@ async function openKeyboard({ awakeMs = () => 0, onCommit = () => {} }: Partial<
   };
   await until('it is ready', () => terminal.isReady());
   return {
-    keyboard: new Keyboard({ terminal, waiting, commit, awakeMs }),
+    keyboard: new Keyboard({
+      terminal,
+      waiting,
+      commit,
+      awakeMs,
+      adapter: claudeAdapter as unknown as Adapter,
+      ...folders,
+    }),
     heard: (text: string) => until(text, () => textOf(join(place.dir, 'screen')).includes(`heard: ${text}\r\n`)),
     end: () => endTree({ identity, tag }, { graceMs: 5_000 }),
   };

@@ -1,15 +1,14 @@
 import type { TmuxTerminal } from '../../process/terminal.ts';
-import type { JobTransaction } from '../job-transaction.ts';
 import { acknowledgeMessage, type Outbound, type OutboxDoc } from '../outbox.ts';
+import { sayToHook, type TalkDeps } from './said.ts';
 
 const RETRY_MS = 1_000;
 
 type Refused = NonNullable<OutboxDoc['refused']>;
 
-interface KeyboardDeps {
+interface KeyboardDeps extends TalkDeps {
   terminal: TmuxTerminal;
   waiting: () => Outbound[];
-  commit: <T>(change: (tx: JobTransaction) => T) => T;
   awakeMs: () => number;
 }
 
@@ -34,7 +33,9 @@ export class Keyboard {
 
   async deliver(): Promise<void> {
     const { waiting, terminal, awakeMs, commit } = this.#deps;
-    const rows = waiting();
+    const all = waiting();
+    for (const row of all) if (isForHook(row.doc)) await sayToHook(this.#deps, row, row.doc);
+    const rows = all.filter(({ doc }) => !isForHook(doc));
     if (rows.length === 0 || awakeMs() < this.#retryAt || !terminal.isReady()) return;
     for (const row of rows) {
       const refused = refusal(row.doc);
@@ -56,6 +57,10 @@ export class Keyboard {
     if (!isTyped) this.#retryAt = awakeMs() + RETRY_MS;
     return isTyped;
   }
+}
+
+function isForHook(doc: OutboxDoc): doc is Extract<OutboxDoc, { kind: 'answer' | 'line' }> {
+  return doc.kind === 'answer' || doc.kind === 'line';
 }
 
 /** Keys may answer what an agent asks in its terminal, and answers are for people: no job may type. */

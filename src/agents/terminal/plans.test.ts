@@ -74,8 +74,8 @@ test('a Codex whose session is known continues it, in the sandbox that is there'
   ]);
 });
 
-verifies('A-121').test('what an agent says in its terminal is not parsed, and how it ends is not read from it', () => {
-  const terminal = forMode(claudeAdapter as unknown as Adapter, 'headful');
+verifies('A-121').test('of an agent without hooks nothing is parsed, and how it ends is not read from it', () => {
+  const terminal = forMode(codexAdapter as unknown as Adapter, 'headful');
   const state = terminal.initial(request, machine);
   const line = { stream: 'err', text: 'tmux: lost server' } as const;
   expect({
@@ -89,7 +89,7 @@ verifies('A-121').test('what an agent says in its terminal is not parsed, and ho
     parsed: { state: null, effects: [] },
     encoded: { refuse: 'send_unsupported', message: expect.any(String) },
     finish: undefined,
-    about: claudeAdapter.describe(),
+    about: codexAdapter.describe(),
   });
   expect(forMode(claudeAdapter as unknown as Adapter, 'headless')).toBe(claudeAdapter);
 });
