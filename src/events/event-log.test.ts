@@ -134,6 +134,12 @@ describe('appending', () => {
     expect(JSON.stringify(all('J'))).not.toContain('canary');
   });
 
+  test('an excerpt is the beginning, the end or nothing of a text, without what is secret in it', () => {
+    const text = `begins ${CANARY} ends`;
+    expect([6, -4, 0].map((length) => log.excerpt(text, length))).toEqual(['begins', 'ends', '']);
+    expect([log.excerpt(text, 100), log.excerpt(text, -100)].join()).not.toContain(CANARY);
+  });
+
   test('a payload is cut to 64 KiB, and says so where it was cut', () => {
     const text = 'ü'.repeat(500_000);
     const [event] = append('J', says(text));
@@ -210,6 +216,14 @@ describe('reading', () => {
       '2027-01-01',
     ];
     expect(cursors.map(seqs)).toEqual([[3], [2, 3], [3], [2, 3], []]);
+  });
+
+  verifies('Q-04').test('who reads from an instant that is still to come gets the very next event', () => {
+    append('J', says('1'));
+    const { events, nextCursor } = log.slice({ jobId: 'J', since: '2027-01-01', limit: 10 });
+    append('J', says('2'));
+    const next = log.slice({ jobId: 'J', since: nextCursor, limit: 10 }).events.map(({ seq }) => seq);
+    expect([events, nextCursor, next]).toEqual([[], log.cursor(1), [2]]);
   });
 
   verifies('Q-04').test('when the clock goes back, a time cursor repeats rather than loses', async () => {
