@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { errorTable } from '../../src/protocol/error-table.ts';
@@ -9,10 +11,13 @@ import { verifies } from '../support/verifies.ts';
 /** Errors are met as a person meets them, and the commands that their hints name are typed as they stand there. */
 
 const rig = new RunsRig();
+/** Somebody else's program on a port. */
+const taken = createServer();
 /** Ids of the tasks that stand in the repository, and the name of an agent. */
 const known: Record<string, string> = {};
 
 beforeAll(async () => {
+  await once(taken.listen(0, '127.0.0.1'), 'listening');
   const { world } = rig;
   writeFiles(world.root, { 'config/reef/one.yaml': '- reply: { text: hello }\n' });
   const clients = [{ type: 'scripted', models: [{ name: 'one', script: 'one.yaml' }] }];
@@ -42,10 +47,25 @@ beforeAll(async () => {
   };
   known.success = await run('success', WRITES_IT_RIGHT);
   known.same = await run('same', [done('Nothing.')]);
+  const wall = { plan: ['wall.txt'], cwd: world.repository };
+  const busy = await world.client.call('spawn', {
+    agent: world.script('busy', [{ sleep: 600_000 }]),
+    task: 'busy',
+    worktree: 'busy',
+    ...wall,
+  });
+  known.busy = busy.worktree ?? '';
+  known.later = (
+    await rig.start({ workflow: 'Quick', task: 'later', agent: known.script ?? '', plan: wall.plan })
+  ).runId;
+  known.port = String((taken.address() as AddressInfo).port);
   rig.git('init', '-q', '--bare', join(world.root, 'backup'));
   rig.git('remote', 'add', 'backup', join(world.root, 'backup'));
 }, 120_000);
-afterAll(() => rig.close());
+afterAll(async () => {
+  taken.close();
+  await rig.close();
+});
 
 /** What takes its words from the person who types it. */
 const WORDS: Record<string, string> = {
@@ -56,8 +76,8 @@ const WORDS: Record<string, string> = {
   AGENT: 'claude',
 };
 
-/** A command that is only named stands for itself with `--help`: what it needs is not in the hint. */
-const NAMED = /^reef (spawn|chat|send)$/;
+/** A command that is only named stands for itself with `--help`, as its needs are not in the hint; so does one that serves until it is ended. */
+const NAMED = /^reef (spawn|chat|send|serve.*)$/;
 
 function toType(command: string): string[] {
   const words = (command.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => WORDS[word.replaceAll('"', '')] ?? word);

@@ -28,6 +28,10 @@ export const MET: Partial<Record<ErrorCode, string[]>> = {
   run_not_halted: ['run', 'resume', '{success}'],
   worktree_state: ['worktree', 'restore', '{success}'],
   nothing_to_push: ['worktree', 'push', '{same}', '--remote', 'backup'],
+  no_output: ['output', '{done}', '--raw', '--launch', '9'],
+  no_job_yet: ['output', '{later}'],
+  port_in_use: ['serve', '--port', '{port}'],
+  worktree_busy: ['worktree', 'hold', '{busy}'],
   nothing_from_forge: ['run', 'continue', '{success}', '--from-pr'],
 };
 
@@ -58,8 +62,8 @@ const LONG = 'what is named serves until it is ended; it is typed by the tests o
 /** Not met here, and why. */
 export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   ...{ trust_changed: SMALL_WINDOW, session_in_use: SMALL_WINDOW, halt_already_answered: SMALL_WINDOW },
-  ...{ accept_stale: SMALL_WINDOW, answer_first: SMALL_WINDOW, worktree_busy: SMALL_WINDOW },
-  ...{ review_unheard: SMALL_WINDOW, no_job_yet: SMALL_WINDOW, call_not_found: SMALL_WINDOW },
+  ...{ accept_stale: SMALL_WINDOW, answer_first: SMALL_WINDOW },
+  ...{ review_unheard: SMALL_WINDOW, call_not_found: SMALL_WINDOW },
   ...{ git_failed: FAULT, internal: FAULT, daemon_unavailable: FAULT, home_in_use: FAULT, home_removed: FAULT },
   ...{ daemon_busy: FAULT, analysis_server_start: FAULT, no_active_server: FAULT, adapter_failed: FAULT },
   ...{ bad_event: FAULT, spawn_failed: FAULT, exit_unknown: FAULT, worktree_lost: FAULT },
@@ -70,7 +74,7 @@ export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   ...{ agent_start_timeout: AGENT, agent_ended_early: AGENT, agent_exit: AGENT, agent_signalled: AGENT },
   ...{ no_session: AGENT, resume_unsupported: AGENT, send_unsupported: AGENT, bad_answer: AGENT },
   ...{ question_cut: AGENT, too_many_children: AGENT },
-  ...{ port_in_use: LONG, unauthorized: LONG, login_code_used: LONG, bad_host: LONG },
+  ...{ unauthorized: LONG, login_code_used: LONG, bad_host: LONG },
   ...{ database_refused: FLEET, schema_too_old: FLEET, host_lost: FLEET, host_not_found: FLEET },
   ...{ run_poisoned: FLEET, nothing_promoted: FLEET, remote_unavailable: FLEET, person_not_found: FLEET },
   ...{ token_not_found: FLEET, repository_not_found: FLEET, systemd_missing: FLEET },
@@ -84,6 +88,5 @@ export const NOT_MET: Partial<Record<ErrorCode, string>> = {
   review_stale: 'a page sends reviews: test/e2e/review.test.ts meets it',
   secret_missing: 'the command asks for the secret',
   ...{ schema_validation: MANIFEST, workflow_invalid: MANIFEST },
-  no_output: 'it takes a job that has not begun, or whose raw output has gone',
   session_not_found: 'a session that is not there is begun',
 };
