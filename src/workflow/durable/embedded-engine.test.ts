@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { manualClock } from '../../../test/support/manual-clock.ts';
@@ -58,6 +59,22 @@ verifies('W-76').test('the suite has a case for every promise of the port', () =
   const port = ['W-70', 'W-71', 'W-72', 'W-73', 'W-74', 'W-75'];
   expect(ids).toEqual(['F-02', 'F-03', 'F-05', 'F-06', ...port]);
 });
+
+verifies('Q-90').test(
+  'who waited for the result of a run leaves nothing on the signal it might have stopped by',
+  async () => {
+    const { store, engine } = open();
+    engine.define('w', async (d) => (await d.waitFor('q', null)) ?? null);
+    const { signal } = new AbortController();
+    await engine.start('w', 'r', null);
+    const result = engine.result('r', { abort: signal });
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await engine.answer('r', 'q', 'a', 'on');
+    expect([await result, getEventListeners(signal, 'abort')]).toEqual([{ status: 'completed', value: 'on' }, []]);
+    await engine.close();
+    store.close();
+  },
+);
 
 const open = (more: { onEntry?: (runId: string, entry: JournalEntry) => void } = {}) => {
   const store = new Store(join(dir, 'db'));

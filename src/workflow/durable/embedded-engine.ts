@@ -86,8 +86,14 @@ export class EmbeddedEngine implements DurableEngine {
     const stuck = this.#live.has(runId) ? undefined : this.#journal.find(runId, 'mismatch', '')?.data.error;
     if (stuck) return { status: 'stuck', code: 'journal_mismatch', message: stuck.message };
     return new Promise((resolve, reject) => {
-      abort?.addEventListener('abort', () => reject(abort.reason), { once: true });
-      this.#results.set(runId, [...(this.#results.get(runId) ?? []), resolve]);
+      const stop = () => reject(abort?.reason);
+      // A signal made of others is kept alive, with all that listens to it, as long as anybody listens.
+      const settle = (how: RunEnd) => {
+        abort?.removeEventListener('abort', stop);
+        resolve(how);
+      };
+      abort?.addEventListener('abort', stop, { once: true });
+      this.#results.set(runId, [...(this.#results.get(runId) ?? []), settle]);
     });
   }
 
