@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verifies } from '../support/verifies.ts';
 import { until } from '../support/wait.ts';
 import { FleetRig } from './fleet-rig.ts';
-import { byBlock, WRITES_IT_RIGHT } from './runs-rig.ts';
+import { byBlock, QUICK, WRITES_IT_RIGHT } from './runs-rig.ts';
 
 const server = postgresOfFile();
 let rig: FleetRig;
@@ -78,3 +78,25 @@ verifies('F-39', 'F-36', 'F-44', 'F-46', 'F-50')
       expect(await rig.reef('fleet', 'inbox')).toEqual({ questions: [] });
     },
   );
+
+verifies('F-43')
+  .needs(hasPostgres, NO_POSTGRES)
+  .test('what an admin trusts once, every host trusts, by its hash; anything else is refused as before', async () => {
+    await rig.addRepository('blog', {}, { '.reef/workflows.yaml': QUICK });
+    const origin = join(rig.root, 'blog-origin');
+    const agent = rig.script('quick', byBlock({ Quick__Write: WRITES_IT_RIGHT }));
+    const start = async () => (await rig.reef('fleet', 'run', 'blog', 'write sum', '--agent', agent)).id;
+    const ended = async () => rig.runWhen(await start(), ({ status }) => status === 'ended');
+    expect((await ended()).outcome).toMatchObject({ error: { code: 'repo_untrusted' } });
+    await rig.reefIn('one', origin, 'fleet', 'trust', 'blog', '--yes', '--database-url', rig.url);
+    await rig.reefIn('one', origin, 'daemon', 'stop');
+    expect((await ended()).outcome?.value?.outcome).toBe('success');
+    const [{ trust } = {}] = await rig.database.query<{ trust: { hashes: string[] } }>(
+      "SELECT trust FROM reef.repository WHERE id = 'blog'",
+    );
+    expect(trust?.hashes).toHaveLength(1);
+    const audit = await rig.database.query(
+      "SELECT operation, target, outcome FROM reef.audit WHERE operation = 'fleet.trust'",
+    );
+    expect(audit).toEqual([{ operation: 'fleet.trust', target: 'blog', outcome: 'ok' }]);
+  });

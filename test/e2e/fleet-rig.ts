@@ -57,9 +57,13 @@ export class FleetRig {
     this.database = database;
   }
 
-  async addRepository(id: string, more: { cap?: number; weight?: number } = {}): Promise<void> {
+  async addRepository(
+    id: string,
+    more: { cap?: number; weight?: number } = {},
+    files: Record<string, string> = {},
+  ): Promise<void> {
     const origin = join(this.root, `${id}-origin`);
-    initRepository(origin, { 'sum.test.mjs': PROJECT['sum.test.mjs'] });
+    initRepository(origin, { 'sum.test.mjs': PROJECT['sum.test.mjs'], ...files });
     await addRepository(this.database, id, more);
     await this.database.query('UPDATE reef.repository SET url = $2 WHERE id = $1', [id, origin]);
   }

@@ -178,8 +178,7 @@ export class HostSession {
     const connection = this.#connection;
     if (!connection) throw new ReefError('storage_unavailable', 'there is no session');
     const started = clock.monotonicMs();
-    const { bavail, bsize } = await statfs(facts.folder);
-    const free = bavail * bsize;
+    const free = await freeBytes(facts.folder);
     const [row] = await connection.query<{ state: HostState }>(
       `UPDATE reef.host SET beat = now(), free_bytes = $3, used = (
          SELECT count(*) FROM reef.run WHERE host = $1 AND status IN ('running', 'halted')),
@@ -236,4 +235,10 @@ export class HostSession {
     await this.#deps.onSuperseded();
     await this.#register();
   }
+}
+
+/** None where the disk does not answer: nothing could work there. */
+async function freeBytes(folder: string): Promise<number> {
+  const found = await statfs(folder).catch(() => undefined);
+  return found ? found.bavail * found.bsize : 0;
 }

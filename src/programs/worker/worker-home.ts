@@ -10,6 +10,7 @@ import type { Dbos } from '../../fleet/engine/dbos.ts';
 import { FleetEngine } from '../../fleet/engine/fleet-engine.ts';
 import type { Claimed } from '../../fleet/host/claims.ts';
 import { fencedCore } from '../../fleet/host/fenced-core.ts';
+import { trustGiven } from '../../fleet/host/fleet-trust.ts';
 import { openCheckout } from '../../fleet/host/repository-cache.ts';
 import type { HostFacts, HostSession } from '../../fleet/host/session.ts';
 import type { FleetTimings } from '../../fleet/host/timings.ts';
@@ -21,6 +22,7 @@ import type { HomeSource } from '../../fleet/store/home-source.ts';
 import { identify } from '../../process/identity.ts';
 import { run as runProgram } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import type { Core } from '../../protocol/operations.ts';
 import { runOperations } from '../../protocol/run-operations.ts';
 import { holdLock } from '../../store/home-lock.ts';
 import { keyFile } from '../../surfaces/http/credential.ts';
@@ -124,6 +126,7 @@ export async function openWorkerHome(
     source: homeSourceOf(repository, { app, audit, by: caller.by }),
     forgetMoved: () => forgetMoved(moved),
     async begin(claimed: Claimed) {
+      await trustAsFleet(app.core, { database, repository });
       if (claimed.known) return goOnWith(claimed, moved);
       const base = await checkout.fetch();
       const request = runOperations.run.input.parse({ base, ...claimed.spec, task: claimed.task });
@@ -136,4 +139,15 @@ export async function openWorkerHome(
       lock.release();
     },
   };
+}
+
+/** An admin trusted it once, for all hosts. Another hash is asked about as everywhere. */
+async function trustAsFleet(
+  core: Pick<Core, 'trust'>,
+  { database, repository }: { database: Database; repository: string },
+): Promise<void> {
+  const { signal } = new AbortController();
+  const { items } = await core.trust({ hashes: [] }, { by: 'fleet', surface: 'cli' }, signal);
+  const given = await trustGiven(database, { repository, items });
+  if (given) await core.trust({ hashes: given.hashes }, { by: `fleet:${given.by}`, surface: 'cli' }, signal);
 }

@@ -38,6 +38,10 @@ export function declare(program: Command, run: Run): void {
     .option('--tokens <number>', 'tokens', wholeNumber)
     .option('--usd <number>', 'dollars', dollars);
   define(budget, 'budget', 'reef fleet budget shop --usd 200');
+  const trust = onDatabase(fleet.command('trust').argument('<repository>', 'as `reef fleet repo list` names it'))
+    .description('Trust what the repository of this folder wants run, on every host')
+    .option('--yes', 'do not ask');
+  definer(run, () => import('../commands/fleet-trust.ts'))(trust, 'fleetTrust', 'reef fleet trust shop');
   declareInbox(fleet, run);
   declarePeople(fleet, run);
   declareWorker(program, fleet, run);
