@@ -153,14 +153,11 @@ interface Section {
   body: string | Form[];
 }
 
-/** A stash belongs to the repository and not to a worktree; in a sandbox it is closed. */
-const ASIDE = 'To put work aside commit it: git stash is shared with other worktrees.';
-
 function sectionsOf({ block_contract, system_metadata }: WorkerInput, shown: Parts<Form>): Section[] {
   const { task, instructions, persona, signals, args, returned } = block_contract;
   const bound = Object.keys(args).length + Object.keys(returned).length > 0;
   const { block_id, run_id, visit, branch, worktree_path } = system_metadata;
-  const here = `${block_id}, visit ${visit}, branch ${branch} of run ${run_id}, in ${worktree_path}. ${ASIDE}`;
+  const here = `${block_id}, visit ${visit}, branch ${branch} of run ${run_id}, in ${worktree_path}`;
   return [
     { title: 'Task', body: task },
     ...(persona === undefined ? [] : [{ title: 'Who you are', body: persona }]),
