@@ -205,7 +205,7 @@ export const errorTable = {
   systemd_missing: final(422, 69, 'Start `reef worker` by whatever starts services here; `reef worker install --print` shows what to start.'),
   secret_in_argv: final(400, 2, 'Set it in the environment or in a file that only you can read; then give it another password, for this one was seen.'),
   database_tls_required: final(400, 2, 'Let the server speak TLS and name it by the name in its certificate.'),
-  database_pooled: final(422, 69, 'Name the address of PostgreSQL itself, past the pooler; a host needs seven connections.'),
+  database_pooled: final(422, 69, 'Name the address of PostgreSQL itself, past the pooler; a host needs up to twelve connections.'),
   database_refused: final(422, 69, 'Check user, password and database of the address; `reef fleet init` makes the roles and grants their rights.'),
   schema_too_old: final(422, 69, 'Run `reef fleet init` with this version of Reef.'),
   schema_too_new: final(422, 69, 'Update Reef on this machine: the database serves newer versions.'),

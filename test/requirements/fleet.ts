@@ -68,7 +68,7 @@ export const fleet = page('fleet', {
   'F-64': { from: '+', says: 'a full disk makes the host unfit', status: 'done' },
   'F-65': { from: '+', says: 'of two judges or ids one acts', status: 'done' },
   'F-66': { from: '+', says: 'one contract suite runs over both engines', status: 'todo', because: 'the suite runs over both engines, parking has its own cases; re-stamp and take-over in each block have none yet' },
-  'F-67': { from: '+', says: 'the fleet benchmark meets its ratios', status: 'todo', because: 'npm run bench:fleet keeps all of its limits; it kills through 150 runs, not 1,000, unplugs no link, and no test runs it' },
+  'F-67': { from: '+', says: 'the fleet benchmark meets its ratios', status: 'todo', because: 'each figure of npm run bench:fleet was within its limit in its last run; it kills through 150 runs, not 1,000, and unplugs no link' },
   'F-68': { from: '+', says: 'a reconciler repairs disagreements between runs, engine and attempts', status: 'todo', because: 'runs of a host that it does not walk are taken up at every beat; attempts and the status in DBOS are not compared' },
   'F-69': { from: '+', says: 'a job that waits long for an answer gives its slot back', status: 'todo', because: 'a run that waits for a person is parked and gives its slot back; a job that asks in the middle of a block keeps it' },
 });
