@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -97,4 +97,32 @@ test("what the user's own branches have is not looked at again, and nothing is l
   vi.stubEnv('TMPDIR', folder);
   onTestFinished(() => void vi.unstubAllEnvs());
   expect([await look(repository), tmpdir(), readdirSync(folder)]).toEqual(['captured', folder, []]);
+});
+
+const SHARED_MEMORY = '/dev/shm';
+const device = (path: string) => statSync(path, { throwIfNoEntry: false })?.dev;
+const isElsewhere = device(SHARED_MEMORY) !== undefined && device(SHARED_MEMORY) !== device(tmpdir());
+
+verifies('T-03')
+  .needs(isElsewhere, 'there is one file system only')
+  .test('the folder of temporary files may be on another file system than the repository', async () => {
+    const { repository, plain, blob, tree, commit, moveTo } = agentsBranch();
+    vi.stubEnv('TMPDIR', temporaryFolder(SHARED_MEMORY));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    moveTo(commit(tree(`100644 blob ${blob}\tx`)));
+    plain('reset', '-q', '--hard');
+    const objects = join(repository.checkout, '.git', 'objects');
+    expect(await look(repository)).toBe('captured');
+    expect(readdirSync(objects).filter((name) => !/^(?:[0-9a-f]{2}|info|pack)$/.test(name))).toEqual([]);
+  });
+
+test('what a killed check left goes with a later one, and one that is under way does not', async () => {
+  const { repository, plain } = agentsBranch();
+  const objects = join(repository.checkout, '.git', 'objects');
+  for (const name of ['reef-check-old', 'reef-check-new']) mkdirSync(join(objects, name));
+  const hoursAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(join(objects, 'reef-check-old'), hoursAgo, hoursAgo);
+  plain('commit', '-q', '--allow-empty', '-m', 'x');
+  expect(await look(repository)).toBe('captured');
+  expect(readdirSync(objects).filter((name) => name.startsWith('reef-'))).toEqual(['reef-check-new']);
 });

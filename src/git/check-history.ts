@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import type { Checkout } from './checkout.ts';
@@ -7,6 +6,7 @@ import type { Git } from './git-command.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 const CHECK_MS = 600_000;
+const FOLDER = 'reef-check-';
 const LISTING_BYTES = 512 * 1024 * 1024;
 /** What only branches below `reef/` have is not known to be good, because agents move those. Reef's own refs hold what was checked. */
 const KNOWN = ['--exclude=reef/*', '--branches', '--tags', '--remotes', '--glob=refs/reef/*'];
@@ -37,7 +37,10 @@ export async function checkHistory(git: Git, checkout: Checkout, commit: Oid): P
 
 /** Into a pack of their own and not into the repository: only git's reader of packs checks names, content and links at once. */
 async function checkObjects(git: Git, checkout: Checkout, listed: Buffer): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'reef-check-'));
+  const objects = join(checkout.commonDir, 'objects');
+  await removeLeftovers(objects);
+  // Git writes its pack among the objects and renames it: the folder of temporary files may be on another file system.
+  const folder = await mkdtemp(join(objects, FOLDER));
   try {
     const pack = ['pack-objects', '--quiet', '--window=0', join(folder, 'brought')];
     const { stdout } = await git.call(checkout, pack, { input: listed, timeoutMs: CHECK_MS });
@@ -52,5 +55,15 @@ async function checkObjects(git: Git, checkout: Checkout, listed: Buffer): Promi
     if (!had.equals(have)) throw new ReefError('git_failed', 'an object is damaged');
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What a killed check left: none takes so long. */
+async function removeLeftovers(objects: string): Promise<void> {
+  for (const name of await readdir(objects)) {
+    if (!name.startsWith(FOLDER)) continue;
+    const path = join(objects, name);
+    const made = await stat(path).catch(() => undefined);
+    if (made && Date.now() - made.mtimeMs > 2 * CHECK_MS) await rm(path, { recursive: true, force: true });
   }
 }
