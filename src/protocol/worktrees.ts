@@ -123,6 +123,8 @@ export type GateStanding = z.infer<typeof gateStandingSchema>;
 export const worktreeViewSchema = worktreeRecordSchema.extend({
   title: text,
   createdAt: text,
+  /** A job or a run is at work in it, or about to be. */
+  atWork: z.literal(true).exactOptional(),
   health: z.enum(['GREEN', 'AMBER', 'RED']).nullable(),
   overlap: z.array(clashSchema),
   queue: z

@@ -33,6 +33,7 @@ export async function viewsOf(
 ): Promise<WorktreeView[]> {
   const places = queuePlaces(deps, settings);
   const samples = new Map(picture?.subjects.map(({ row, sample }) => [row.id, sample]));
+  const atWork = deps.records.atWork();
   const toView = async (row: StoredWorktree): Promise<WorktreeView> => {
     const sample = samples.get(row.id);
     const { title, pending, failure, keptOn, createdAt, setup, pr } = row;
@@ -40,6 +41,7 @@ export async function viewsOf(
       ...toRecord(row),
       title,
       createdAt,
+      ...(atWork.has(row.id) && { atWork: true as const }),
       health: await healthOf(deps, row),
       overlap: [...(picture?.clashes.get(row.id) ?? [])],
       queue: places.get(row.id) ?? null,

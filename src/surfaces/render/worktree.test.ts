@@ -1,8 +1,9 @@
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
+import { sampleWorktree } from '../../../test/support/surfaces/sample-runs.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { printable } from '../../base/printable.ts';
 import { createStyle } from './style.ts';
-import { acceptance, conflictReport, worktreeDiff } from './worktree.ts';
+import { acceptance, conflictReport, worktreeDiff, worktreeTable } from './worktree.ts';
 
 const HOSTILE = 'src/\u001b]0;owned\u0007\u202etxt.exe\u200b';
 const style = createStyle({ colour: false, width: 100, now: new Date(0) });
@@ -30,4 +31,16 @@ verifies('X-51', 'X-139').test('names of files reach a terminal without what act
     ),
   ];
   for (const text of texts) expect([printable(text) === text, text.includes('owned')]).toEqual([true, true]);
+});
+
+test('a worktree in which nobody is at work is idle', () => {
+  const statusOf = (more: Parameters<typeof sampleWorktree>[0]) =>
+    worktreeTable([sampleWorktree(more)], style)
+      .split('\n')[1]
+      ?.split(/ {2,}/)[1];
+  expect([
+    statusOf({ status: 'running', atWork: true }),
+    statusOf({ status: 'running' }),
+    statusOf({ status: 'accepting' }),
+  ]).toEqual(['running', 'idle', 'accepting']);
 });

@@ -32,7 +32,9 @@ export function worktreeTable(worktrees: readonly WorktreeView[], style: Style):
   return table([titles, ...rows], style.width);
 }
 
-function statusWords({ status, queue, pending, failure, pr }: WorktreeView, short: (id: string) => string): string {
+function statusWords(view: WorktreeView, short: (id: string) => string): string {
+  const { queue, pending, failure, pr, atWork } = view;
+  const status = view.status === 'running' && !atWork ? 'idle' : view.status;
   if (pr) return `${status} (${pullRequestWords(pr)})`;
   if (failure) return `${status} (${failure.code})`;
   if (pending) return `${status} (waits for ${pending.target})`;
