@@ -207,3 +207,22 @@ verifies('X-134')
     );
     expect(found).toEqual(['one', 'two']);
   });
+
+verifies('X-134')
+  .needs(capabilities.sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+  .test('a port that a sandbox may not listen at is told, and the program runs without it', async () => {
+    const folder = temporaryFolder('/var/tmp');
+    mkdirSync(join(folder, 'sockets'));
+    const network = rules({ socket: join(folder, 'sockets', 'net'), named: ['localhost:9'] });
+    const sandbox = {
+      kind: 'bubblewrap' as const,
+      writable: [],
+      hidden: [],
+      network,
+      scratch: join(folder, 'scratch'),
+    };
+    const program = { file: '/bin/echo', args: ['it runs'], env: { PATH }, sandbox, cwd: '/' };
+    const { code, out, err } = await runJob(jobSpec('', folder, program), capabilities);
+    expect([code, out.trim()]).toEqual([0, 'it runs']);
+    expect(err).toContain('port 9 of this machine is not reachable in the sandbox');
+  });

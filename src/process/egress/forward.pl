@@ -18,8 +18,11 @@ my %listeners; # by descriptor: the socket, and what the proxy is told first
 my (%sides, $has_proxy);
 for my $port ($proxy_port, @ports) {
   my $hello = $port == $proxy_port ? '' : "CONNECT localhost:$port HTTP/1.1\r\n\r\n";
-  listen_at(AF_INET, pack_sockaddr_in($port, inet_aton('127.0.0.1')), $hello)
-    or die "reef: cannot listen at port $port in the sandbox: $!\n";
+  if (!listen_at(AF_INET, pack_sockaddr_in($port, inet_aton('127.0.0.1')), $hello)) {
+    die "reef: cannot listen at port $port in the sandbox: $!\n" if $port == $proxy_port;
+    print STDERR "reef: port $port of this machine is not reachable in the sandbox: $!\n"; # below 1024 it is root's
+    next;
+  }
   listen_at(AF_INET6, pack_sockaddr_in6($port, inet_pton(AF_INET6, '::1')), $hello); # not every machine has it
 }
 
