@@ -41,6 +41,7 @@ describe('the home', () => {
       database: join(home, 'reef.db'),
       snapshot: join(home, 'state.json'),
       repository: repo,
+      worker: join(home, 'worker'),
     };
     expect([findHome(env(), repo), findHome(env(), join(repo, 'a', 'b'))]).toEqual([expected, expected]);
     expect(findHome(env({ XDG_STATE_HOME: '/state' }), repo).dir).toBe(`/state/reef/my_repo-${hash(repo)}`);

@@ -122,7 +122,7 @@ const typed = (agent: string): string[][] => [
 /** The last one of every trace, and one that makes a repository of its own. */
 const ELSEWHERE = ['daemon stop', 'demo'];
 /** They read a database and no repository, so one stands for all. */
-const isOfFleet = (name: string) => name === 'worker' || (name.startsWith('fleet ') && name !== 'fleet hosts');
+const isOfFleet = (name: string) => name.startsWith('worker') || (name.startsWith('fleet ') && name !== 'fleet hosts');
 
 /** What the command line and the daemon may start: Node, git, and what the wrapper of a job is made of. */
 const PROGRAMS = new Set([

@@ -85,6 +85,7 @@ verifies('W-80').test(
       endedAt: AT,
       tree: `tree-${visit - 1}`,
       exit: { code: outcome === 'PASS' ? 0 : 1, timedOut: false },
+      took: { setUp: 0, gate: 0 },
       spent: { tokens: 0, turns: 0, seconds: 0, usd: 0 },
       segments: [{ ...segment(`Main__Test#${visit}`, 'TEST_RESULT', 'log'), outcome }],
     });

@@ -25,8 +25,8 @@ export interface ToolRow extends Head {
   is: 'tool';
   call: ToolCall;
   result?: ToolResult | undefined;
-  /** When it was there: the seq of its event. */
-  endSeq?: number;
+  /** Its first result, with the seq of the event: what comes later under the same id changes nothing that was said before. */
+  first?: { seq: number; text: string };
 }
 interface ResultRow extends Head {
   is: 'result';
@@ -150,11 +150,11 @@ export class Rows {
     return event.type === 'progress' && event.payload.kind === 'tool_result' && this.#finds(event.payload, event.seq);
   }
 
-  #finds(result: ResultRow['result'], endSeq: number): boolean {
+  #finds(result: ResultRow['result'], seq: number): boolean {
     const at = this.#tools.get(result.id);
     const row = at === undefined ? undefined : this.#all[at];
     if (at === undefined || row?.is !== 'tool') return false;
-    this.#all[at] = { ...row, result, endSeq };
+    this.#all[at] = { ...row, result, first: row.first ?? { seq, text: result.text.trim() } };
     return true;
   }
 }
@@ -165,7 +165,7 @@ const isOfChild = ({ parent }: { parent?: string | undefined }) => parent !== un
 
 function lastWordsOf(row: Row, before: number): string | undefined {
   if (row.is === 'text') return row.text.trim();
-  return row.is === 'tool' && (row.endSeq ?? before) < before ? row.result?.text.trim() : undefined;
+  return row.is === 'tool' && row.first && row.first.seq < before ? row.first.text : undefined;
 }
 
 function rowOf(event: AgentEvent): Row | undefined {
