@@ -45,6 +45,7 @@ export function shownAfter(page: string, marker: string): string[] {
 /** What differs from run to run, as a name. */
 const VARYING: [RegExp, string][] = [
   [/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, 'ID'],
+  [/ \(set-up \d+\.\d s\)/g, ''], // where it took a second
   [/\s*\b(?:\d+(?:\.\d+)?\s?(?:ms|s)|\d+m\d+s)\b/g, ' TIME'],
   [/(--question) [0-9a-f]{10}\b/g, '$1 NAME'],
   [/(merged as) [0-9a-f]{12}/g, '$1 COMMIT'],

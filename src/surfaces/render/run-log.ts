@@ -99,7 +99,7 @@ function withoutSettled(events: readonly LoggedEvent[]): LoggedEvent[] {
 /** Of a gate its own, and beside them those of the set-up that had to come first. */
 function secondsOf({ spent, took }: LogEntry): string {
   const own = took?.gate ?? spent?.seconds ?? 0;
-  const before = took !== undefined && took.setUp > 0 ? ` (set-up ${took.setUp.toFixed(1)} s)` : '';
+  const before = took !== undefined && took.setUp >= 1 ? ` (set-up ${took.setUp.toFixed(1)} s)` : '';
   return own > 0 ? `, ${own.toFixed(1)} s${before}` : before;
 }
 
