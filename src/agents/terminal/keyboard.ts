@@ -12,7 +12,10 @@ interface KeyboardDeps extends TalkDeps {
   awakeMs: () => number;
 }
 
-/** Types what waits in the outbox into a terminal that takes input. Typed counts as delivered: a terminal acknowledges nothing. */
+/**
+ * Types what waits in the outbox into a terminal that takes input; typed counts as delivered, for a terminal acknowledges nothing.
+ * Answers are not typed: they go to the hook that asked.
+ */
 export class Keyboard {
   readonly #deps: KeyboardDeps;
   #retryAt = 0;

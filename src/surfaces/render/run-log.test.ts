@@ -87,3 +87,13 @@ test('the seconds of a gate are its own, beside those of the set-up before it', 
   ]);
   expect(lines.at(-1)).toBe('✔ Test  passed, 3.5 s (set-up 16.2 s)');
 });
+
+test('a gate that failed before the change as well is neither a success nor a failure of the run', async () => {
+  const gate = { gate: 'test', block: 'Main__Test', visit: 1, result: 'failed' as const };
+  const markAt = async (status: 'complete' | 'failed') =>
+    (await told({ 'Main__Test#1': visited('Main__Test', status, '') }, [gate])).find((line) => line.includes('Test  '));
+  expect([await markAt('complete'), await markAt('failed')]).toEqual([
+    expect.stringMatching(/^– Test {2}failed/),
+    expect.stringMatching(/^✘ Test {2}failed/),
+  ]);
+});

@@ -115,9 +115,11 @@ function* ending(entry: LogEntry, view: RunView | null, style: Style): Generator
   const word = signal === undefined ? status : saidWord(signal);
   const judged = view?.gates.filter((each) => each.block === block && each.visit === visit) ?? [];
   const isUnset = judged.length > 0 && judged.every(({ result }) => result === 'not_run');
-  const mark = isUnset ? style.paint('dim', '–') : markOf(status, style);
-  yield `${mark} ${shortBlock(block, visit)}  ${gateWords(entry, view, style) ?? word}${isUnset ? '' : seconds}`;
   const isFailedGate = judged.some(({ result }) => result === 'failed');
+  // It failed before the change as well, so the run goes on: neither a success nor a failure of it.
+  const isPassedOver = isFailedGate && status === 'complete';
+  const mark = isUnset || isPassedOver ? style.paint('dim', '–') : markOf(status, style);
+  yield `${mark} ${shortBlock(block, visit)}  ${gateWords(entry, view, style) ?? word}${isUnset ? '' : seconds}`;
   if (!isFailedGate) return;
   // Where it halts, the question below shows them.
   const isAsked = view?.halts.some((halt) => halt.block === block && halt.visit === visit);
