@@ -111,6 +111,6 @@ export const agents = page('agents', {
   'A-175': { from: '+', says: 'output --raw gives every byte, by range when asked', status: 'done' },
   'A-176': { from: '+', says: 'permissions list their valid decisions, and a job paused by a limit is in the inbox', status: 'done' },
   'A-177': { from: '+', says: 'the reason why a daemon cannot start is the answer of the command, without a stack', status: 'done' },
-  'A-178': { from: '+', says: 'headful jobs raise questions too', status: 'done' },
+  'A-178': { from: '+', says: 'headful jobs raise questions too', status: 'todo', because: 'those of Claude Code do; Codex runs a hook only after a person has trusted it, so its terminal is answered where it stands' },
   'A-179': { from: '+', says: 'the script steps spawn and wait work, or no page names them', status: 'todo', because: 'no page of the repository names them and a script that uses one is refused with the reason; the design still lists them, and a script has no client for its own socket' },
 });
